@@ -37,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) idle_cleaning: IdleCleaning,
     pub(crate) compression: CompressionRule,
     pub(crate) discard: bool,
+    /// A mount that cannot write to the volume fails.
+    pub(crate) must_write: bool,
     /// Signals that ask to end.
     pub(crate) interrupt: Interrupt,
 }
@@ -55,6 +57,7 @@ impl Context {
             idle_cleaning: IdleCleaning::default(),
             compression: CompressionRule::default(),
             discard: true,
+            must_write: false,
             interrupt: Interrupt::default(),
         }
     }

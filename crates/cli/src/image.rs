@@ -91,9 +91,10 @@ impl Volume {
         Ok(Volume::Nand { fs: fs.map_err(|error| about(path, &error))?, path: path.into() })
     }
 
-    /// The same, to be mounted: an image that cannot be written to is mounted to be read, with a message.
+    /// The same, to be mounted: an image that cannot be written to is mounted to be read, with a message, unless it is asked
+    /// for by name that it is written to.
     pub(crate) fn open_to_mount(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
-        if access.is_read() || admit(path).is_err() || !holds_f2fs(path) {
+        if access.is_read() || context.must_write || admit(path).is_err() || !holds_f2fs(path) {
             return Volume::open(path, access, context);
         }
         // Changes must not be built upon a state without recovery.
@@ -138,6 +139,14 @@ impl Volume {
             Volume::Disk { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
             Volume::WritableF2fs { fs, .. } => fs.clone(),
+        }
+    }
+
+    /// F2FS that is written to, if it is that.
+    pub(crate) fn f2fs(&self) -> Option<&WritableF2fs> {
+        match self {
+            Volume::WritableF2fs { fs, .. } => Some(fs),
+            _ => None,
         }
     }
 

@@ -62,6 +62,7 @@ mod nodes;
 mod reader;
 mod recovery;
 pub mod repair;
+mod sealed;
 mod undo;
 pub mod verity;
 mod volume;

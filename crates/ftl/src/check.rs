@@ -109,7 +109,8 @@ pub(crate) fn examine<'c>(
     ftl.count_off_all()?;
     ftl.ask_for_bad((0..ftl.shape.blocks).collect())?;
     if is_recorded && ftl.start == Start::Headers {
-        found.add("checkpoint", "it cannot be read, or makes no sense".into());
+        let text = "it cannot be read, or makes no sense: trimmed blocks may hold what they held before";
+        found.add("checkpoint", text.into());
     }
     let mut check = Check::new(&mut ftl, &mut found);
     check.replayed(&replayed);

@@ -6,10 +6,10 @@ use pumice_flashlog::Roots;
 use pumice_media::{AnyChip, Nand, NandError};
 
 use crate::counters::Start;
-use crate::error::{FtlError, Result};
+use crate::error::{FtlError, Missing, Result};
 use crate::flash::Flash;
 use crate::identity::{Identity, Void};
-use crate::layout::MAGIC;
+use crate::layout::{MAGIC, count32};
 use crate::policy::PolicyNames;
 use crate::record::Record;
 use crate::recover::{Range, Replayed, Sure, Trust};
@@ -188,15 +188,19 @@ impl<'c> Server<'c> {
         let mut flash = Flash::new(nand, shape);
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;
+        let [named, _] = roots.anchor().checkpoints;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
-        let replayed = ftl.replay_since(record, options.rebuild, Trust::SERVE)?;
+        let replayed = ftl.replay_since(record.clone(), options.rebuild, Trust::SERVE)?;
         let mut trust = Trust::SERVE;
         let freed = ftl.take_in_alone(&mut trust)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
-        ftl.missing = replayed.missing();
+        ftl.missing = match ftl.start {
+            Start::Headers if !options.rebuild => Some(ftl.missing_checkpoint(record, named)?),
+            _ => replayed.missing(),
+        };
         if options.read_only {
             return Ok(ftl);
         }
@@ -217,6 +221,21 @@ impl<'c> Server<'c> {
             ftl.write_record(true)?;
         }
         Ok(ftl)
+    }
+
+    /// The pages for want of which a start goes by headers, though nobody asked for it: those of the checkpoint or, without
+    /// a record, its two copies; `named` is the segment of the first. Trims that the checkpoint settled are forgotten.
+    fn missing_checkpoint(&mut self, record: Option<Record>, named: u32) -> Result<Missing> {
+        let Some(record) = record else { return Ok(Missing { block: named, pages: 2 }) };
+        let most = self.shape.blocks.saturating_mul(self.shape.pages);
+        let bad = if record.pages <= most { self.bad_parts(&record)? } else { Vec::new() };
+        // If all can be read they make no sense.
+        let (first, pages) = match bad.first() {
+            Some(first) => (first.unwrap_or(0), count32(bad.len())),
+            None => (0, record.pages),
+        };
+        let block = record.segments.get((first / self.shape.pages) as usize).copied();
+        Ok(Missing { block: block.unwrap_or(named), pages })
     }
 
     /// Loads the checkpoint of a record and all pages written since. Without a record, or if it is not wanted, goes by

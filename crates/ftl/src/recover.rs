@@ -14,7 +14,7 @@ use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
-use crate::survey::{Held, Surveyed, Surveyor};
+use crate::survey::{Held, Known, Surveyed, Surveyor};
 use crate::tag::Entry;
 use crate::trims::{self, Trims};
 
@@ -181,7 +181,8 @@ impl<'c> Server<'c> {
         let is_of_log = !matches!(segment.state, State::Bad | State::Anchor | State::Checkpoint);
         let mut own_gaps = Gaps::default();
         let is_left_out = range.without == Some(block);
-        let known = head.map(|head| &head.contents);
+        let may_be_gone = self.record.opened.as_ref().is_none_or(|opened| opened.contains(&block));
+        let known = head.map(|head| Known { contents: &head.contents, may_be_gone });
         let found = match is_of_log && !is_left_out {
             true => {
                 let mut surveyor = self.surveyor(range.trust.sure >= Sure::Alone);

@@ -60,6 +60,14 @@ fn may_begin(kind: u8) -> bool {
     matches!(Kind::from_byte(kind), Some((Kind::Data | Kind::Trim, _)))
 }
 
+/// The pages of a head that the checkpoint knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) contents: &'a Contents,
+    /// Its segment may have been erased since, and opened again.
+    pub(crate) may_be_gone: bool,
+}
+
 /// Reads segments.
 pub(crate) struct Surveyor<'a, 'c> {
     pub(crate) flash: &'a mut Flash<'c>,
@@ -75,7 +83,7 @@ impl Surveyor<'_, '_> {
         block: u32,
         segment: &Segment,
         since: u64,
-        known: Option<&Contents>,
+        known: Option<Known<'_>>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
         let found = if self.shape.tagged {
@@ -124,12 +132,12 @@ impl Surveyor<'_, '_> {
         &mut self,
         block: u32,
         since: u64,
-        known: Option<&Contents>,
+        known: Option<Known<'_>>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
         let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
         let known = match known {
-            Some(known) if self.still_begins(block, known)? => Some(known),
+            Some(known) if self.still_begins(block, known)? => Some(known.contents),
             // Erased since and perhaps written again.
             _ => None,
         };
@@ -189,17 +197,26 @@ impl Surveyor<'_, '_> {
         Ok(Some(Surveyed { newest, ..Surveyed::new(block, contents) }))
     }
 
-    /// True if the first readable page of a segment is the known one.
-    fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
-        for (index, sequence) in (0..).zip(&known.sequences) {
-            match self.flash.read(Place { block, index })? {
+    /// True if the first readable page of a segment is the known one. If none can be read, all of them are gaps where
+    /// others may lie in their places by now.
+    fn still_begins(&mut self, block: u32, known: Known<'_>) -> Result<bool> {
+        let Known { contents: Contents { sequences, .. }, may_be_gone } = known;
+        for (index, sequence) in (0..).zip(sequences) {
+            let place = Place { block, index };
+            match self.flash.read(place)? {
                 // Others may have been passed over.
                 Found::Erased if index == 0 || !self.shape.is_paired() => return Ok(false),
                 Found::Page(tag, _) => return Ok(tag.sequence == *sequence),
-                Found::Erased | Found::Unproved => {}
+                Found::Erased => {}
+                Found::Unproved => {
+                    let header = self.flash.peek(place)?;
+                    if matches!(header, Peek::Programmed(Some((_, found))) if found == *sequence) {
+                        return Ok(true);
+                    }
+                }
             }
         }
-        Ok(!known.sequences.is_empty())
+        Ok(!sequences.is_empty() && !may_be_gone)
     }
 
     /// The last summary of a segment, or the one before if it has no copy and may fade.

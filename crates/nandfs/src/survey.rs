@@ -134,7 +134,7 @@ impl Surveyor<'_, '_> {
         // A block with a program of its first page cut off may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
         let doubtful = window.last + self.log.head_count() + 1 + copies;
-        let mut spoilt = Vec::new();
+        let mut late = Vec::new();
         for (place, (spare, seen)) in window.seen.drain(..).enumerate() {
             let is_doubtful = place < doubtful;
             // The last block taken may be the unreadable one.
@@ -143,13 +143,15 @@ impl Surveyor<'_, '_> {
             }
             match seen {
                 Seen::Written => survey.touched.push(spare.block),
-                // An erase that is cut, too, would leave more than the one page that this cut tore.
-                Seen::Silent if is_doubtful => spoilt.push(spare),
+                // An erase that is cut, too, would leave more than the one page that this cut tore, and in front of
+                // blocks that were written to it would look like a loss.
+                Seen::Silent if is_doubtful => late.push(spare),
+                Seen::Old if place < window.last => late.push(Spare { erased: false, ..spare }),
                 Seen::Silent => survey.untouched.push(spare),
                 Seen::Old => survey.untouched.push(Spare { erased: spare.erased && !is_doubtful, ..spare }),
             }
         }
-        survey.untouched.append(&mut spoilt);
+        survey.untouched.append(&mut late);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 mod compression;
 mod f2fs;
 mod nandfs;
-mod sealing;
+pub(crate) mod sealing;
 mod sparse;
 
 use std::{

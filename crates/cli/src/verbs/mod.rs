@@ -23,6 +23,7 @@ pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod rm;
 pub(crate) mod scrub;
+pub(crate) mod seal;
 pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tar;

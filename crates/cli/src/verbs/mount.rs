@@ -189,6 +189,9 @@ impl How {
             } else if let Some(method) = word.strip_prefix("compress=") {
                 let method = method.parse::<Compression>();
                 wanted.compression = Some(method.map_err(|error| Failure::usage(error.to_string()))?);
+            } else if word == "rw" {
+                context.must_write = true;
+                options.read_only = false;
             } else if word == "norecovery" {
                 context.recover = false;
             } else if word != "remount" && !f2fs_option(&word, &mut context).map_err(Failure::usage)? {

@@ -125,12 +125,28 @@ fn compressed_files_are_written() {
 
 #[test]
 fn what_is_not_written_is_refused_by_name() {
-    for (name, word) in [("encrypt", "encrypt"), ("verity", "verity")] {
+    for (name, word) in [("encrypt", "encrypt"), ("zoned", "blkzoned")] {
         let world = golden(name);
         let before = fs::read(world.path("card")).unwrap();
         world.say("mkdir card /dir").bad(1, &["cannot be written to", word]);
+        fs::create_dir(world.path("mnt")).unwrap();
+        world.say("mount -o rw card mnt").bad(1, &["cannot be written to", word]);
+        world.say("mount --dry-run -o ro card mnt").good();
         assert!(before == fs::read(world.path("card")).unwrap());
     }
+}
+
+#[test]
+fn files_are_sealed_and_keep_their_content() {
+    let world = golden("verity");
+    let wanted = world.say("seal --dry-run --salt 00ff card /without").good();
+    assert_eq!(world.say("seal --salt 00ff card /without").good(), wanted);
+    assert!(wanted.starts_with("sha256:") && wanted.ends_with(" /without\n"), "{wanted}");
+    world.say("seal card /without").bad(1, &["/without"]);
+    world.say("seal card --salt 0 /holes").bad(2, &["invalid salt"]);
+    world.say("mv card /without /moved").good();
+    world.say("rm card /moved").good();
+    world.say("fsck -n card").good();
 }
 
 #[test]

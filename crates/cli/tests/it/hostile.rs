@@ -15,11 +15,8 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{
-    CHIP, World,
-    patience::{Patience, STANDSTILL, unmount},
-};
-use pumice_knobs::CLI_HOSTILE;
+use crate::common::{CHIP, World, patience::unmount};
+use pumice_knobs::{CLI_HOSTILE, Patience, STANDSTILL};
 
 /// The number of each kind, if nothing else is asked for.
 const USUAL: u64 = 4;
@@ -197,7 +194,7 @@ fn mount(world: &World, seed: u64) {
     server.arg(env!("CARGO_BIN_EXE_pumice")).args(["mount", "-o", "ro", "disk", "mnt"]);
     server.current_dir(world.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut server = server.spawn().unwrap();
-    let patience = Patience::with(Some(&server));
+    let patience = Patience::with(Some(server.id()));
     while device(&dir) == before {
         assert!(!patience.is_over(), "PUMICE_HOSTILE_SEED={seed}: mount does not come to an end");
         if let Some(status) = server.try_wait().unwrap() {

@@ -19,6 +19,7 @@ use crate::{
         bucket_blocks, buckets,
     },
     verity,
+    volume::Node,
 };
 
 /// The first word of a list of attributes.
@@ -81,8 +82,10 @@ impl Worker<'_> {
         }
         let mut more = None;
         if !inode.xattr_nid.is_null() {
-            // A node that cannot be had is told where references are.
-            let Ok(node) = self.volume.node(inode.xattr_nid) else { return };
+            // A node that cannot be had, or belongs elsewhere, is told where references are.
+            let is_own =
+                |node: &Node| (node.footer.ino, node.footer.offset) == (inode.ino, NodeOffset::XATTR);
+            let Some(node) = self.volume.node(inode.xattr_nid).ok().filter(is_own) else { return };
             more = Some(node.block);
         }
         let more = more.as_ref().and_then(|block| block.get(..self.volume.block_size().node_bytes()));

@@ -164,7 +164,19 @@ impl SuperBlock {
         let features = Features(raw.feature.get()).check()?;
         check_areas(&raw)?;
         check_numbers(&raw, block)?;
-        Ok(SuperBlock { raw, block, features })
+        let sb = SuperBlock { raw, block, features };
+        sb.check_devices()?;
+        Ok(sb)
+    }
+
+    /// The devices, if there are several, have all blocks of the volume.
+    fn check_devices(&self) -> Result<()> {
+        match self.devices().last().map(|last| last.first + last.blocks) {
+            Some(blocks) if blocks < self.main_end() => {
+                Err(corrupt(Place::SuperBlock, "the devices' blocks are", blocks, self.main_end()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The bytes as they stand on the medium.

@@ -1,7 +1,7 @@
 //! The bytes of a file: inside its inode, in plain blocks or in compressed clusters.
 
 use super::{blocks::FileBlocks, secrets::Secrets};
-use crate::{error::Result, layout::Inode, nodes::Nodes, volume::Node};
+use crate::{error::Result, layout::Inode, nodes::Nodes, sealed::Bytes, volume::Node};
 
 /// A file that was opened to read from it.
 pub(super) struct Content<'a> {
@@ -17,26 +17,6 @@ impl<'a> Content<'a> {
     ) -> Result<Content<'a>> {
         let secret = secrets.of_content(nodes, inode, node)?;
         Ok(Content { blocks: FileBlocks { nodes, inode, node, secret } })
-    }
-
-    pub(super) fn inode(&self) -> &'a Inode {
-        self.blocks.inode
-    }
-
-    /// Fills `buffer` from byte `offset` on, as if the file had no end.
-    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        if self.blocks.inode.has_inline_data() {
-            read_inline(self.blocks.inode, self.blocks.node, offset, buffer);
-            return Ok(());
-        }
-        let mut at = offset;
-        let mut rest = buffer;
-        while !rest.is_empty() {
-            let length = self.read_some(at, rest)?;
-            at = at.saturating_add(length as u64);
-            rest = rest.split_at_mut(length).1;
-        }
-        Ok(())
     }
 
     /// Fills the beginning of `buffer`, as far as a run of one sort reaches.
@@ -56,6 +36,27 @@ impl<'a> Content<'a> {
         let now = buffer.get_mut(..length).unwrap_or_default();
         self.blocks.read_run(index, run, inside, now)?;
         Ok(length)
+    }
+}
+
+impl Bytes for Content<'_> {
+    fn inode(&self) -> &Inode {
+        self.blocks.inode
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if self.blocks.inode.has_inline_data() {
+            read_inline(self.blocks.inode, self.blocks.node, offset, buffer);
+            return Ok(());
+        }
+        let mut at = offset;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let length = self.read_some(at, rest)?;
+            at = at.saturating_add(length as u64);
+            rest = rest.split_at_mut(length).1;
+        }
+        Ok(())
     }
 }
 

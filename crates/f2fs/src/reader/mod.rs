@@ -4,7 +4,6 @@ mod blocks;
 mod cluster;
 mod content;
 mod names;
-mod sealed;
 mod secrets;
 
 use pumice_vfs::{Errno, Stored};
@@ -12,14 +11,15 @@ use pumice_vfs::{Errno, Stored};
 use crate::{
     crypt::{Keyring, NoKeyName},
     error::{Error, Place, Result, corrupt},
-    layout::Inode,
+    layout::{Inode, XattrSpace},
     nodes::{Directory, Found, Mapped, Nodes},
+    sealed::{Bytes, Sealed, Verifiers},
+    verity,
     volume::Node,
 };
 
 use content::Content;
 pub(crate) use names::Names;
-use sealed::{Sealed, Verifiers};
 use secrets::Secrets;
 
 /// Longest target of a symbolic link.
@@ -94,7 +94,9 @@ impl Reader {
     }
 
     fn sealed<'a>(&'a self, content: &'a Content<'a>, node: &Node) -> Result<Sealed<'a>> {
-        self.verifiers.open(&self.nodes, content, node)
+        self.verifiers.open(self.nodes.volume().super_block(), content, || {
+            self.nodes.hidden_xattr(content.inode(), node, XattrSpace::Verity, verity::XATTR_NAME)
+        })
     }
 
     /// The form of the names in a directory.

@@ -48,8 +48,10 @@ struct Replay<'a> {
 impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
-        // A volume that was made to be read was never written to since.
-        if self.volume().features().has(Features::RO) {
+        // A volume that was made to be read was never written to since. While checkpoints are switched off fsync promises
+        // nothing.
+        let is_paused = self.chained().flags().has(CpFlags::DISABLED);
+        if self.volume().features().has(Features::RO) || is_paused {
             return Ok(Recovery::default());
         }
         let entries = self.promised()?;

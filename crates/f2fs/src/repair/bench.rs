@@ -11,7 +11,7 @@ use crate::{
     crc,
     error::Result,
     layout::{
-        BlockAddr, Features, INODE_GENERATION_OFFSET, Inode, NatEntry, Nid, NodeFooter, RawInode,
+        BlockAddr, Features, INODE_GENERATION_OFFSET, Inode, NatEntry, Nid, NodeFooter, NodeOffset, RawInode,
         RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary, SummaryBlock,
     },
     volume::{Volume, nat_entry_in, sit_entry_in},
@@ -31,7 +31,7 @@ impl Bench {
     /// Opens the volume in a draft. Its journals go into the tables, and its pack gets the form of an unmount's.
     pub(super) fn open(draft: &Draft) -> Result<Bench> {
         let volume = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES)?;
-        let mut bench = Bench { pack: Pack::of(&volume), volume, draft: draft.clone() };
+        let mut bench = Bench { pack: Pack::of(&volume)?, volume, draft: draft.clone() };
         let journal: Vec<(Nid, NatEntry)> =
             bench.volume.nat_journal().iter().map(|(nid, entry)| (*nid, *entry)).collect();
         for (nid, entry) in journal {
@@ -175,8 +175,7 @@ impl Bench {
 impl Bench {
     /// An inode, though its checksum is wrong; `None` if there is none that makes sense.
     pub(super) fn inode(&self, ino: Nid) -> Option<(Inode, Vec<u8>)> {
-        let entry = self.nat(ino).ok().filter(|entry| entry.ino == ino && self.volume.is_main(entry.addr))?;
-        let block = self.draft.read(entry.addr).ok()?;
+        let block = self.node(ino).filter(|_| self.nat(ino).is_ok_and(|entry| entry.ino == ino))?;
         let (size, features) = (self.volume.block_size(), self.volume.features());
         Some((Inode::from_block(ino, &block, size, features).ok()?, block))
     }
@@ -197,16 +196,24 @@ impl Bench {
         found
     }
 
-    /// The block of a node.
+    /// The block of a node, which bears its number.
     pub(super) fn node(&self, nid: Nid) -> Option<Vec<u8>> {
         let entry = self.nat(nid).ok().filter(|entry| self.volume.is_main(entry.addr))?;
-        self.draft.read(entry.addr).ok()
+        let block = self.draft.read(entry.addr).ok()?;
+        NodeFooter::of(&block).is_some_and(|footer| footer.nid == nid).then_some(block)
     }
 
-    /// Changes a node, and gives an inode the checksum that it should have.
+    /// The block of a node that an inode with this block names for a place; `None` if its footer has another.
+    pub(super) fn node_of(&self, nid: Nid, inode: &[u8], place: NodeOffset) -> Option<Vec<u8>> {
+        let ino = NodeFooter::of(inode)?.ino;
+        let fits = |footer: NodeFooter| (footer.ino, footer.offset) == (ino, place);
+        self.node(nid).filter(|block| NodeFooter::of(block).is_some_and(fits))
+    }
+
+    /// Changes a node, and gives an inode the checksum that it should have. A block that is another node's stays.
     pub(super) fn edit_node(&self, nid: Nid, edit: impl FnOnce(&mut [u8])) -> Result<()> {
         let entry = self.nat(nid)?;
-        if !self.volume.is_main(entry.addr) {
+        if self.node(nid).is_none() {
             return Ok(());
         }
         self.draft.edit(entry.addr, |block| {
@@ -250,12 +257,19 @@ impl Bench {
         }
     }
 
-    /// The place of an address in a node, in bytes from its start; `None` if the node has no such address.
-    pub(super) fn pointer_at(&self, nid: Nid, slot: u16) -> Option<usize> {
+    /// The place of an address in a node, in bytes from its start; `None` if the node has no such address: it is short, or
+    /// its words are contents, attributes or numbers of nodes.
+    fn pointer_at(&self, nid: Nid, slot: u16) -> Option<usize> {
         let entry = self.nat(nid).ok()?;
         let (inode, _) = self.inode(entry.ino)?;
-        let (start, count) =
-            if entry.ino == nid { (inode.addrs_at(), inode.own_addrs()) } else { (0, inode.node_addrs()) };
+        let place = NodeFooter::of(&self.node(nid)?)?.offset;
+        let (start, count) = if entry.ino == nid {
+            let is_inline = inode.has_inline_data() || inode.has_inline_dentry();
+            (inode.addrs_at(), if is_inline { 0 } else { inode.own_addrs() })
+        } else {
+            place.direct_index(self.volume.block_size())?;
+            (0, inode.node_addrs())
+        };
         (u32::from(slot) < count).then(|| start + usize::from(slot) * 4)
     }
 

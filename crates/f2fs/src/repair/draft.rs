@@ -27,11 +27,13 @@ pub(super) struct Draft {
     changes: Arc<Mutex<Changes>>,
     /// Changes that were made.
     count: Arc<AtomicU64>,
+    /// Blocks that could not be read, each with the last error.
+    failed: Arc<Mutex<BTreeMap<u32, BlockError>>>,
 }
 
 impl Draft {
     pub(super) fn new(base: Arc<dyn ReadAt>, size: BlockSize) -> Draft {
-        Draft { base, size, changes: Arc::default(), count: Arc::default() }
+        Draft { base, size, changes: Arc::default(), count: Arc::default(), failed: Arc::default() }
     }
 
     /// The number of changes that were made, one block over the other among them.
@@ -46,8 +48,44 @@ impl Draft {
     /// A block as it stands on the medium.
     pub(super) fn original(&self, addr: BlockAddr) -> Result<Vec<u8>> {
         let mut block = vec![0; self.size.width()];
-        self.base.read_at(self.place(addr), &mut block).map_err(|error| failed(addr, error))?;
+        self.read_base(self.place(addr), &mut block).map_err(|error| failed(addr, error))?;
         Ok(block)
+    }
+
+    /// Bytes of the medium. If they cannot be read at once each block is tried again, and those that fail are noted.
+    fn read_base(&self, at: u64, buffer: &mut [u8]) -> std::result::Result<(), BlockError> {
+        let first = match self.base.read_at(at, buffer) {
+            Err(error) if !matches!(error, BlockError::OutOfRange { .. }) => error,
+            done => return done,
+        };
+        let (mut from, mut rest, mut last) = (at, buffer, Ok(()));
+        while !rest.is_empty() {
+            let addr = from / self.size.bytes_u64();
+            let length = rest.len().min(index((addr + 1) * self.size.bytes_u64() - from));
+            let (part, behind) = rest.split_at_mut(length);
+            if let Err(error) = self.base.read_at(from, part) {
+                self.failed.lock().insert(word(addr), error);
+                last = Err(error);
+            }
+            (from, rest) = (from + length as u64, behind);
+        }
+        // A device whose parts can be read when the whole cannot is not to be trusted with either.
+        if last.is_ok() {
+            self.failed.lock().insert(word(at / self.size.bytes_u64()), first);
+        }
+        last
+    }
+
+    /// An error if a block could not be read, and now it can: what was made of its absence counts for nothing.
+    pub(super) fn check_failed(&self) -> Result<()> {
+        let failed_reads = self.failed.lock().clone();
+        for (addr, error) in failed_reads {
+            let mut block = vec![0; self.size.width()];
+            if self.base.read_at(self.place(BlockAddr(addr)), &mut block).is_ok() {
+                return Err(failed(BlockAddr(addr), error));
+            }
+        }
+        Ok(())
     }
 
     /// A block with its changes.
@@ -84,7 +122,7 @@ impl Draft {
     /// Another draft, with the same changes so far.
     pub(super) fn fork(&self) -> Draft {
         let changes = Arc::new(Mutex::new(self.changes()));
-        Draft { base: self.base.clone(), size: self.size, changes, count: Arc::default() }
+        Draft { changes, count: Arc::default(), ..self.clone() }
     }
 
     /// Changed blocks by address.
@@ -111,7 +149,7 @@ impl ReadAt for Draft {
         let changes = self.changes.lock();
         let span = word(at / width)..word(end.div_ceil(width));
         // A block that cannot be read may have been written anew.
-        if let Err(error) = self.base.read_at(at, buffer) {
+        if let Err(error) = self.read_base(at, buffer) {
             let covered = span.clone().all(|addr| changes.contains_key(&addr));
             if !covered || end > self.bytes() {
                 return Err(error);

@@ -13,8 +13,8 @@ use crate::{
     check::{Code, Cure, Finding, Object, Report},
     error::Result,
     layout::{
-        Advise, BlockAddr, DentryLayout, EXTRA_BYTES, Features, InlineFlags, InodeFlags, Nid, RawExtraAttr,
-        RawInode, XattrList, file_kind,
+        Advise, BlockAddr, DentryLayout, EXTRA_BYTES, Features, InlineFlags, InodeFlags, Nid, NodeOffset,
+        RawExtraAttr, RawInode, XattrList, file_kind,
     },
 };
 
@@ -250,7 +250,10 @@ fn compression(bench: &Bench, ino: Nid) -> Result<()> {
 fn xattrs(bench: &Bench, ino: Nid) -> Result<()> {
     let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
     let range = inode.xattr_range();
-    let node = (!inode.xattr_nid.is_null()).then(|| bench.node(inode.xattr_nid)).flatten();
+    let node = bench.node_of(inode.xattr_nid, &block, NodeOffset::XATTR);
+    if node.is_none() && !inode.xattr_nid.is_null() {
+        return Ok(());
+    }
     let inside = bench.volume.block_size().node_bytes();
     let more = node.as_ref().and_then(|block| block.get(..inside)).unwrap_or_default();
     let mut bytes = [block.get(range.clone()).unwrap_or_default(), more].concat();

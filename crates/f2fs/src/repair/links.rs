@@ -123,7 +123,7 @@ fn place_of(bench: &Bench, ino: Nid, offset: u32) -> Option<Place> {
         None => named_in(bench, &inode, &block, above)?,
     };
     let at = (offset - first) / step * 4;
-    bench.node(from).filter(|_| !from.is_null()).map(|_| Place { from, at: at as usize })
+    bench.node_of(from, &block, NodeOffset(above)).map(|_| Place { from, at: at as usize })
 }
 
 /// The place of the node above the one for place `offset`, the place of the first node below that, and the distance
@@ -151,8 +151,9 @@ fn above(offset: u32, per_node: u32) -> Option<(u32, u32, u32)> {
 fn named_in(bench: &Bench, inode: &Inode, block: &[u8], offset: u32) -> Option<Nid> {
     let per_node = bench.volume.block_size().node_words();
     let [.., double] = inode.nids(block);
-    let index = (offset - (5 + 2 * per_node) - 1) / (per_node + 1);
-    word_at(&bench.node(double)?, index as usize * 4).map(Nid)
+    let place = 5 + 2 * per_node;
+    let index = (offset - place - 1) / (per_node + 1);
+    word_at(&bench.node_of(double, block, NodeOffset(place))?, index as usize * 4).map(Nid)
 }
 
 /// The five nodes that an inode names stand in front of its footer.

@@ -89,7 +89,7 @@ fn is_safe(code: Code) -> bool {
 ///
 /// # Errors
 /// If the volume cannot be opened at all, or is of a kind that is not repaired: on several devices, zoned, or made to be
-/// read only.
+/// read only. If a block cannot be read at first, and can be later: nothing is taken away for a read that fails at times.
 pub fn plan(
     device: Box<dyn BlockDevice + Send>,
     extent: Extent,
@@ -113,6 +113,9 @@ pub fn plan(
         work_out(&draft, extent, now, threads, progress)?
     };
     let (after, steps) = after.unwrap_or_else(|| (before.clone(), Steps::default()));
+    if !steps.0.is_empty() {
+        draft.check_failed()?;
+    }
     let left: BTreeSet<String> = after.findings.iter().map(name).collect();
     let gone = before.findings.iter().filter(|finding| !left.contains(&name(finding)));
     let fixes = gone.map(|finding| Fix { finding: finding.clone() }).collect();

@@ -97,7 +97,10 @@ fn unreadable(bench: &Bench, addr: BlockAddr) -> Result<()> {
     if bench.nat(owner.nid)?.addr == addr {
         return free(bench, owner.nid);
     }
-    bench.set_pointer(owner.nid, owner.offset, BlockAddr::NULL)
+    if bench.pointer(owner.nid, owner.offset) == Some(addr) {
+        bench.set_pointer(owner.nid, owner.offset, BlockAddr::NULL)?;
+    }
+    Ok(())
 }
 
 /// True if the block is one of an inode.

@@ -8,6 +8,7 @@ use zerocopy::{
 
 use super::draft::Draft;
 use crate::{
+    error::{Error, Result},
     layout::{
         BlockAddr, CpFlags, Nid, OrphanBlock, RawCheckpoint, RawOrphanTail, SegNo, SummaryBlock, SuperBlock,
     },
@@ -42,7 +43,7 @@ pub(super) struct Pack {
 
 impl Pack {
     /// The pack that counts.
-    pub(super) fn of(volume: &Volume) -> Pack {
+    pub(super) fn of(volume: &Volume) -> Result<Pack> {
         let layout = volume.summary_layout();
         let heads = volume.log_heads().iter().enumerate();
         let summaries = heads.map(|(log, head)| {
@@ -58,15 +59,20 @@ impl Pack {
         });
         let summaries = summaries.collect();
         let (sit, nat) = volume.versions();
-        let orphans = volume.orphan_blocks().unwrap_or_default();
-        Pack {
+        let orphans = match volume.orphan_blocks() {
+            Ok(blocks) => blocks,
+            // Inodes without a name and a link become orphans again.
+            Err(Error::Corrupt(_) | Error::Read { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(Pack {
             number: volume.checkpoint().pack(),
             raw: *volume.checkpoint().raw(),
             sit: sit.to_vec(),
             nat: nat.to_vec(),
             summaries,
             orphans: orphans.into_iter().flat_map(|block| block.inodes).collect(),
-        }
+        })
     }
 
     /// Takes flags away.

@@ -103,15 +103,8 @@ fn drop_cluster(bench: &Bench, nid: Nid, slot: u16) -> Result<()> {
 fn drop_at(bench: &Bench, finding: &Finding, ino: Nid, index: u64) -> Result<()> {
     debug_assert_eq!(finding.code, Code::ClusterHeader);
     let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
-    let own = u64::from(inode.own_addrs());
-    if index < own {
-        return drop_cluster(bench, ino, field(index)?);
-    }
-    let per_node = u64::from(inode.node_addrs());
-    let (number, slot) = ((index - own) / per_node, (index - own) % per_node);
-    let slot = field(slot)?;
-    match tree::direct(bench, &inode, &block, number) {
-        Some(nid) => drop_cluster(bench, nid, slot),
+    match tree::word_of(bench, &inode, &block, index) {
+        Some(word) => drop_cluster(bench, word.nid.unwrap_or(ino), field(word.slot.into())?),
         None => Ok(()),
     }
 }

@@ -1,81 +1,88 @@
-//! The blocks of an inode, by the nodes as they stand in the draft.
+//! The blocks of an inode, by the nodes as they stand in the draft. A node whose footer has another place is none of them.
 
 use super::bench::{Bench, word_at};
-use crate::layout::{BlockAddr, Inode, Nid};
+use crate::layout::{BlockAddr, Inode, Nid, NodeOffset, Way};
 
-/// The direct node of a number: those that the inode names come first, then those below its indirect ones.
-pub(super) fn direct(bench: &Bench, inode: &Inode, block: &[u8], number: u64) -> Option<Nid> {
-    let per_node = u64::from(bench.volume.block_size().node_words());
-    let [first, second, single, other, double] = inode.nids(block);
-    let below = |above: Nid, index: u64| {
-        let at = usize::try_from(index * 4).ok()?;
-        word_at(&bench.node(above)?, at).map(Nid)
-    };
-    let found = match number {
-        0 => first,
-        1 => second,
-        _ if number < 2 + per_node => below(single, number - 2)?,
-        _ if number < 2 + 2 * per_node => below(other, number - 2 - per_node)?,
-        _ => {
-            let inside = number - 2 - 2 * per_node;
-            below(below(double, inside / per_node).filter(|nid| !nid.is_null())?, inside % per_node)?
-        }
-    };
-    (!found.is_null()).then_some(found)
+/// The word that holds the address of a block: its node, if that is not the inode, its number there, and the address.
+pub(super) struct Word {
+    pub(super) nid: Option<Nid>,
+    pub(super) slot: u32,
+    addr: BlockAddr,
+}
+
+/// The word of a block of a file or directory.
+pub(super) fn word_of(bench: &Bench, inode: &Inode, block: &[u8], index: u64) -> Option<Word> {
+    let way = Way::to(inode, index, bench.volume.block_size().node_words())?;
+    let (mut nid, mut node) = (None, block.to_vec());
+    for (level, (step, place)) in way.steps.into_iter().zip(way.offsets).enumerate() {
+        let Some(step) = step else { break };
+        let below = match level {
+            0 => *inode.nids(block).get(step as usize)?,
+            _ => word_at(&node, step as usize * 4).map(Nid)?,
+        };
+        node = bench.node_of(below, block, place)?;
+        nid = Some(below);
+    }
+    let start = if nid.is_none() { inode.addrs_at() } else { 0 };
+    let addr = word_at(&node, start + way.slot as usize * 4).map(BlockAddr)?;
+    Some(Word { nid, slot: way.slot, addr })
 }
 
 /// The address of a block of a file or directory, if there is one.
 pub(super) fn block_of(bench: &Bench, inode: &Inode, block: &[u8], index: u64) -> Option<BlockAddr> {
-    let (own, per_node) = (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()));
-    if index < own {
-        return address(block, inode.addrs_at(), index);
-    }
-    let nid = direct(bench, inode, block, (index - own) / per_node)?;
-    address(&bench.node(nid)?, 0, (index - own) % per_node)
+    word_of(bench, inode, block, index).map(|word| word.addr).filter(|addr| addr.is_block())
 }
 
 /// All blocks of a directory, in their order.
 pub(super) fn blocks_of(bench: &Bench, inode: &Inode, block: &[u8]) -> Vec<(u64, BlockAddr)> {
-    let (own, per_node) = (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()));
-    let mut found: Vec<(u64, BlockAddr)> =
-        (0..own).filter_map(|index| Some((index, address(block, inode.addrs_at(), index)?))).collect();
-    for (number, nid) in directs(bench, inode, block) {
-        let Some(node) = bench.node(nid) else { continue };
-        let first = own + number * per_node;
-        found.extend((0..per_node).filter_map(|slot| Some((first + slot, address(&node, 0, slot)?))));
+    let own = inode.own_addrs();
+    let mut found = addresses(block.get(inode.addrs_at()..).unwrap_or_default(), 0, own);
+    let per_node = bench.volume.block_size().node_words();
+    let places = [1, 2, 3, 4 + per_node, 5 + 2 * per_node];
+    let mut first = own.into();
+    for ((nid, place), levels) in inode.nids(block).into_iter().zip(places).zip([0, 0, 1, 1, 2]) {
+        let branch = Branch { nid, place, levels, first };
+        first += branch.span(inode, per_node);
+        branch.collect(bench, inode, block, &mut found);
     }
     found.retain(|(_, addr)| bench.volume.is_main(*addr));
     found
 }
 
-/// All direct nodes, with their numbers.
-fn directs(bench: &Bench, inode: &Inode, block: &[u8]) -> Vec<(u64, Nid)> {
-    let per_node = u64::from(bench.volume.block_size().node_words());
-    let [first, second, single, other, double] = inode.nids(block);
-    let mut found = vec![(0, first), (1, second)];
-    let mut above = vec![(2, single), (2 + per_node, other)];
-    above.extend(numbered(bench, double, 0).map(|(at, nid)| (2 + 2 * per_node + at * per_node, nid)));
-    for (start, nid) in above {
-        found.extend(numbered(bench, nid, start));
+/// A node, its place in the inode, the levels of nodes below it, and its first block.
+struct Branch {
+    nid: Nid,
+    place: u32,
+    levels: u32,
+    first: u64,
+}
+
+impl Branch {
+    /// Blocks that it may have.
+    fn span(&self, inode: &Inode, per_node: u32) -> u64 {
+        u64::from(inode.node_addrs()) * u64::from(per_node).pow(self.levels)
     }
-    found.retain(|(_, nid)| !nid.is_null());
-    found
+
+    fn collect(&self, bench: &Bench, inode: &Inode, block: &[u8], found: &mut Vec<(u64, BlockAddr)>) {
+        let Some(node) = bench.node_of(self.nid, block, NodeOffset(self.place)) else { return };
+        let Some(levels) = self.levels.checked_sub(1) else {
+            found.append(&mut addresses(&node, self.first, inode.node_addrs()));
+            return;
+        };
+        let per_node = bench.volume.block_size().node_words();
+        let behind = if levels == 0 { 1 } else { per_node + 1 };
+        let (mut place, mut first) = (self.place + 1, self.first);
+        for word in node.chunks_exact(4).take(per_node as usize) {
+            let branch = Branch { nid: Nid(word_at(word, 0).unwrap_or_default()), place, levels, first };
+            (place, first) = (place + behind, first + branch.span(inode, per_node));
+            branch.collect(bench, inode, block, found);
+        }
+    }
 }
 
-/// The numbers in an indirect node, counted from `start`.
-fn numbered(bench: &Bench, nid: Nid, start: u64) -> impl Iterator<Item = (u64, Nid)> + use<> {
-    let node = if nid.is_null() { None } else { bench.node(nid) };
-    let bytes = bench.volume.block_size().node_bytes();
-    let words: Vec<Nid> = node
-        .and_then(|node| {
-            let words = node.get(..bytes)?.chunks_exact(4);
-            Some(words.filter_map(|word| word_at(word, 0).map(Nid)).collect())
-        })
-        .unwrap_or_default();
-    (start..).zip(words).filter(|(_, nid)| !nid.is_null())
-}
-
-fn address(node: &[u8], start: usize, index: u64) -> Option<BlockAddr> {
-    let at = start + usize::try_from(index).ok()? * 4;
-    word_at(node, at).map(BlockAddr).filter(|addr| addr.is_block())
+/// The addresses in so many words, the first that of block `first`.
+fn addresses(words: &[u8], first: u64, count: u32) -> Vec<(u64, BlockAddr)> {
+    let words = words.chunks_exact(4).take(count as usize);
+    let addrs = words.map(|word| BlockAddr(word_at(word, 0).unwrap_or_default()));
+    (first..).zip(addrs).filter(|(_, addr)| addr.is_block()).collect()
 }

@@ -10,6 +10,9 @@ use super::{HashAlgorithm, RawDescriptor, RawLocation, metadata_start};
 /// Longest salt, in bytes.
 pub const SALT_MAX: usize = 32;
 
+/// Bytes that are hashed at a time: whole blocks of every tree.
+const PIECE: usize = 1 << 20;
+
 /// The parameters of a seal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seal {
@@ -42,6 +45,24 @@ impl Seal {
     /// Bytes of a block of the tree, and of data that one hash stands for.
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
+    }
+
+    /// Seals `size` bytes, which `read` gives from an offset on.
+    pub fn of<E>(
+        &self,
+        size: u64,
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Sealed, E> {
+        let (mut hashes, mut at) = (Vec::new(), 0);
+        let mut piece = vec![0; PIECE];
+        while at < size {
+            let length = usize::try_from(size - at).map_or(PIECE, |left| left.min(PIECE));
+            let piece = piece.get_mut(..length).unwrap_or_default();
+            read(at, piece)?;
+            self.hash(piece, &mut hashes);
+            at += length as u64;
+        }
+        Ok(self.finish(size, hashes))
     }
 
     /// Appends the hashes of the blocks of `data`; zeros follow in the last.

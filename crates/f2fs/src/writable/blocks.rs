@@ -13,6 +13,7 @@ use super::{
 use crate::{
     error::{Place, Result, corrupt},
     layout::{Advise, BlockAddr, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, Summary},
+    sealed::Verifiers,
     undo::Tracked,
     volume::Block,
     word::half,
@@ -36,6 +37,7 @@ pub(super) struct Blocks {
     in_place: InPlace,
     users: u64,
     packing: Packing,
+    verifiers: Verifiers,
 }
 
 /// A block of a file.
@@ -82,8 +84,8 @@ pub(super) enum Stand {
 
 impl Blocks {
     pub(super) fn new(nodes: Nodes, in_place: InPlace, users: u64) -> Blocks {
-        let (dirty, packing) = (Tracked::empty(), Packing::default());
-        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing }
+        let (dirty, packing, verifiers) = (Tracked::empty(), Packing::default(), Verifiers::default());
+        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing, verifiers }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -112,6 +114,11 @@ impl Blocks {
     /// The same, to write to.
     pub(super) fn nodes_mut(&mut self) -> &mut Nodes {
         &mut self.nodes
+    }
+
+    /// Verifiers of sealed files.
+    pub(super) fn verifiers(&self) -> &Verifiers {
+        &self.verifiers
     }
 
     /// Blocks of data that wait to be written.

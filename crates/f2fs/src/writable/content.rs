@@ -4,10 +4,15 @@ use std::ops::Range;
 
 use pumice_vfs::{Errno, FileKind, Seek, SpaceMode};
 
-use super::blocks::{Blocks, Stand};
+use super::{
+    blocks::{Blocks, Stand},
+    xattrs,
+};
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{Advise, InlineFlags, Inode},
+    layout::{Advise, InlineFlags, Inode, XattrSpace},
+    sealed::Bytes,
+    verity,
 };
 
 /// Blocks that a run is read in at a time.
@@ -17,7 +22,38 @@ const RUN_MAX: u64 = 1 << 20;
 pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     let left = inode.size.saturating_sub(offset);
     let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-    let mut rest = buffer.get_mut(..length).unwrap_or_default();
+    let buffer = buffer.get_mut(..length).unwrap_or_default();
+    if inode.is_verity() {
+        let file = File { blocks, inode };
+        let location = || xattrs::hidden(blocks.nodes(), inode, XattrSpace::Verity, verity::XATTR_NAME);
+        let sb = blocks.nodes().writer().super_block();
+        blocks.verifiers().open(sb, &file, location)?.read(offset, buffer)?;
+    } else {
+        fill(blocks, inode, offset, buffer)?;
+    }
+    Ok(length)
+}
+
+/// A file with the bytes behind its end.
+struct File<'a> {
+    blocks: &'a Blocks,
+    inode: &'a Inode,
+}
+
+impl Bytes for File<'_> {
+    fn inode(&self) -> &Inode {
+        self.inode
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        fill(self.blocks, self.inode, offset, buffer)
+    }
+}
+
+/// Fills `buffer` from byte `offset` on, as if the file had no end.
+fn fill(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    let mut rest = buffer;
+    let length = rest.len();
     if inode.has_inline_data() {
         let limit = inode.inline_range().len() as u64;
         if length > 0 && offset.saturating_add(length as u64) > limit {
@@ -28,7 +64,7 @@ pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8
         let from = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();
         rest.fill(0);
         rest.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-        return Ok(length);
+        return Ok(());
     }
     let width = blocks.nodes().size().width();
     let mut at = offset;
@@ -42,7 +78,7 @@ pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8
         at += part as u64;
         rest = later;
     }
-    Ok(length)
+    Ok(())
 }
 
 /// The content of block `index`, from its byte `inside` on.
@@ -106,6 +142,18 @@ pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &
     }
     inode.size = inode.size.max(end);
     Ok(())
+}
+
+/// Writes `data` behind the end of a file, which stays where it is. The caller puts the inode.
+pub(super) fn write_behind(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
+    debug_assert!(offset >= inode.size, "byte {offset} is not behind the end");
+    if inode.has_inline_data() {
+        spill(blocks, inode)?;
+    }
+    let size = inode.size;
+    let done = write(blocks, inode, offset, data);
+    inode.size = size;
+    done
 }
 
 fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {

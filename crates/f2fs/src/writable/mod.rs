@@ -26,6 +26,7 @@ mod nodes;
 mod options;
 mod promises;
 mod replay;
+mod sealing;
 mod tree;
 mod usage;
 mod xattrs;
@@ -59,7 +60,7 @@ const PIECE: usize = 1 << 20;
 /// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file. A power cut
 /// leaves the volume as the last checkpoint left it, with the promises since.
 ///
-/// Volumes with encryption, verity, several devices or zones are refused by a mount, with [`Error::Unsupported`] and a
+/// Volumes with encryption, several devices or zones are refused by a mount, with [`Error::Unsupported`] and a
 /// name; [`crate::F2fs`] reads them. A call that fails has changed nothing, but for one that writes more than 1 MiB: it
 /// may have written some of it. After a failed write nothing more is written: calls that change anything fail with
 /// [`Errno::ReadOnly`].
@@ -87,16 +88,20 @@ impl WritableF2fs {
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
         let opened = mount::open(device, &options, now)?;
+        let is_paused = opened.is_paused;
         let fs = WritableF2fs::of(opened, options, now);
         fs.evict_orphans()?;
-        if fs.recovery.inodes > 0 {
+        if is_paused {
+            fs.state.lock().commit.tree_mut().blocks_mut().nodes_mut().touch();
+        }
+        if is_paused || fs.recovery.inodes > 0 {
             fs.checkpoint()?;
         }
         Ok(fs)
     }
 
     fn of(opened: Opened, options: WritableOptions, now: Timestamp) -> WritableF2fs {
-        let Opened { tree, recovery, reserve, elapsed } = opened;
+        let Opened { tree, recovery, reserve, elapsed, .. } = opened;
         let commit = Commit::new(tree, options.idle_cleaning, reserve);
         let state = Mutex::new(State { commit, failed: None });
         WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery }

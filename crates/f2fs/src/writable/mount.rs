@@ -25,16 +25,14 @@ use crate::{
 };
 
 /// Features of volumes that cannot be written to.
-const NOT_WRITTEN: [Features; 5] =
-    [Features::ENCRYPT, Features::BLKZONED, Features::VERITY, Features::RO, Features::DEVICE_ALIAS];
+const NOT_WRITTEN: [Features; 4] =
+    [Features::ENCRYPT, Features::BLKZONED, Features::RO, Features::DEVICE_ALIAS];
 
 /// States of a volume that must be put right by others first.
-const UNFIT: [(CpFlags, &str); 6] = [
+const UNFIT: [(CpFlags, &str); 4] = [
     (CpFlags::ERROR, "the kernel met an error on it"),
     (CpFlags::FSCK, "it needs a check"),
     (CpFlags::QUOTA_NEED_FSCK, "its quota files are out of date"),
-    (CpFlags::DISABLED, "its checkpoints are switched off"),
-    (CpFlags::DISABLED_QUICK, "its checkpoints are switched off"),
     (CpFlags::RESIZEFS, "a resize of it did not end"),
 ];
 
@@ -44,12 +42,14 @@ const SCARCE: u32 = 20;
 const SCARCE_MIN: u32 = 8;
 
 /// A volume that was opened: its tree with the changes rolled forward, the state that its checkpoints keep, and the
-/// seconds it was mounted in its life. Inodes without a name, which nobody holds, are still there.
+/// seconds it was mounted in its life. Inodes without a name, which nobody holds, are still there. Where checkpoints were
+/// switched off, one switches them on again.
 pub(super) struct Opened {
     pub(super) tree: Tree,
     pub(super) recovery: Recovery,
     pub(super) reserve: Reserve,
     pub(super) elapsed: u64,
+    pub(super) is_paused: bool,
 }
 
 /// Opens a volume at its newer checkpoint. `now` makes generations differ from mount to mount.
@@ -87,7 +87,8 @@ pub(super) fn open(
     }
     let volume = nodes.volume();
     let elapsed = volume.checkpoint().raw().elapsed_time.get();
-    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed })
+    let is_paused = volume.checkpoint().flags().has(CpFlags::DISABLED);
+    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed, is_paused })
 }
 
 /// Opens a volume that was mended, whatever its features, and rolls `promised` forward, which an older checkpoint has.
@@ -105,7 +106,7 @@ pub(super) fn open_mended(
         replay(&mut tree, promised)?;
     }
     let (reserve, elapsed) = (Reserve::of(volume.checkpoint()), volume.checkpoint().raw().elapsed_time.get());
-    Ok(Opened { tree, recovery: Recovery::default(), reserve, elapsed })
+    Ok(Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_paused: false })
 }
 
 /// The tree of a volume as its checkpoint has it.

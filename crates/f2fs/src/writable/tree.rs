@@ -585,7 +585,7 @@ pub(super) fn may_change(inode: &Inode) -> Result<()> {
 pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     may_change(inode)?;
     // The room that compression gave back would be needed.
-    if inode.is_released() || inode.flags.has(APPEND) && offset < inode.size {
+    if inode.is_verity() || inode.is_released() || inode.flags.has(APPEND) && offset < inode.size {
         return Err(Error::Errno(Errno::Perm));
     }
     Ok(())
@@ -594,7 +594,7 @@ pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
 /// Checks that a file may be made `size` bytes long, in blocks of `width` bytes.
 pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
     may_change(inode)?;
-    if inode.flags.has(APPEND) && inode.size > 0 {
+    if inode.is_verity() || inode.flags.has(APPEND) && inode.size > 0 {
         return Err(Error::Errno(Errno::Perm));
     }
     // Only whole clusters can go, since none can be written.

@@ -101,6 +101,37 @@ pub(super) fn set(
     put(nodes, inode, &XattrList::of(&entries))
 }
 
+/// The value of a hidden attribute.
+pub(super) fn hidden(
+    nodes: &Nodes,
+    inode: &Inode,
+    space: XattrSpace,
+    name: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let list = all(nodes, inode)?;
+    let found = entries(inode, &list)?.into_iter().find(|entry| entry.space == space && entry.name == name);
+    Ok(found.map(|entry| entry.value.to_vec()))
+}
+
+/// Gives an inode a hidden attribute. The caller puts the inode.
+pub(super) fn set_hidden(
+    nodes: &mut Nodes,
+    inode: &mut Inode,
+    space: XattrSpace,
+    name: &[u8],
+    value: &[u8],
+) -> Result<()> {
+    let list = all(nodes, inode)?;
+    let mut entries = entries(inode, &list)?;
+    entries.retain(|entry| entry.space != space || entry.name != name);
+    entries.push(XattrEntry { space, name, value });
+    let room = inode.xattr_range().len() + nodes.size().node_bytes();
+    if XattrList::of(&entries).as_bytes().len() > room {
+        return Err(Error::Errno(Errno::NoSpace));
+    }
+    put(nodes, inode, &XattrList::of(&entries))
+}
+
 /// Takes an attribute away. The caller puts the inode.
 pub(super) fn remove(nodes: &mut Nodes, inode: &mut Inode, name: &[u8]) -> Result<()> {
     let (space, rest) = XattrSpace::of_name(name).ok_or(Error::Errno(Errno::NoData))?;

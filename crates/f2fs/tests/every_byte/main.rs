@@ -15,15 +15,14 @@ mod image;
 mod medium;
 #[path = "../it/common/visit.rs"]
 mod visit;
-mod watch;
 
-use std::{panic::catch_unwind, sync::Arc};
+use std::sync::Arc;
 
 use blocks::{BLOCK, Metadata};
 use image::Golden;
 use medium::Medium;
 use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
-use pumice_knobs::F2FS_BYTES;
+use pumice_knobs::{F2FS_BYTES, watched};
 use pumice_vfs::Timestamp;
 
 /// Bytes from one change to the next where nothing else is asked for: a prime, so that all places of a block have
@@ -70,18 +69,16 @@ fn torment(name: &str) {
     let first = F2FS_BYTES.count().map_or(0, |first| usize::try_from(first).unwrap());
     let which = F2FS_BYTES.sample(if first > 0 { 1 } else { STRIDE });
     let mut tally = Tally::default();
-    watch::start();
     for at in which.pick(first * BLOCK..metadata.blocks.len() * BLOCK) {
-        watch::begin(at);
         let (addr, byte) = (metadata.blocks[at / BLOCK], at % BLOCK);
         if byte == 0 {
             eprintln!("{name}: list {} of {}, block {addr}, {tally:?}", at / BLOCK, metadata.blocks.len());
         }
         for damaged in metadata.damages(&sound, addr, byte) {
             let damaged = Arc::new(damaged);
-            let (found, complains) = catch_unwind(|| examine(&damaged)).unwrap_or_else(|_| {
-                panic!("{name}: byte {byte} of block {addr}, number {} of the list", at / BLOCK)
-            });
+            let name = format!("{name}: byte {byte} of block {addr}, PUMICE_BYTES={}", at / BLOCK);
+            let (found, complains) =
+                watched(&name, || examine(&damaged)).unwrap_or_else(|_| panic!("{name}"));
             tally.changed += 1;
             tally.felt += usize::from(found != whole);
             tally.told += usize::from(complains);

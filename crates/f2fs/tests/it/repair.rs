@@ -1,6 +1,7 @@
 //! The repair: what is damaged is put right, and found right by a second check; what was undamaged is equal.
 
 mod campaign;
+mod claims;
 pub(crate) mod medium;
 pub(crate) mod tree;
 
@@ -117,6 +118,40 @@ fn every_damage_is_mended() {
         }
     }
     assert!(wrong.is_empty(), "{} are not mended: {wrong:#?}", wrong.len());
+}
+
+/// Some reads fail, and succeed later: the repair ends and has written nothing, or it is the one without them.
+#[test]
+fn reads_that_fail_for_a_while_cost_nothing() {
+    let tried = [Code::SitExtra, Code::NatAddress, Code::DentryInode, Code::InodeUnnamed, Code::OrphanInode];
+    for (code, name, damage) in DAMAGES.iter().filter(|(code, ..)| tried.contains(code)) {
+        let image = Arc::new(Golden::of_kind(name).bytes());
+        let mut patient = Patient::new(&image);
+        damage(&mut patient);
+        let medium = Medium::new(&patient.disk);
+        medium.fail_reads(0..0);
+        let repair = planned(&medium, Extent::All);
+        let reads = medium.reads();
+        repair.commit().unwrap();
+        let whole = tree(Box::new(medium));
+        let mut ended = 0;
+        for (first, count) in (0..12).flat_map(|part| [1, 100].map(|count| (reads * part / 12, count))) {
+            let medium = Medium::new(&patient.disk);
+            medium.fail_reads(first..first + count);
+            let planned =
+                plan(Box::new(medium.clone()), Extent::All, Timestamp::default(), 2, &mut |_, _| ());
+            medium.fail_reads(0..0);
+            let Ok(repair) = planned else {
+                ended += 1;
+                continue;
+            };
+            repair.commit().unwrap();
+            let of = format!("{}: reads {first} to {} of {reads} failed", code.name(), first + count);
+            assert_eq!(findings(&medium), [""; 0], "{of}");
+            assert!(tree(Box::new(medium)) == whole, "{of}");
+        }
+        assert!(ended > 0, "{}: no read of them mattered", code.name());
+    }
 }
 
 /// Power fails after each write of a repair: the next repair makes all well.

@@ -11,6 +11,7 @@ mod kernel;
 mod linux;
 mod over;
 mod power;
+mod sealed;
 mod streams;
 mod subject;
 mod tree;

@@ -1,17 +1,11 @@
 //! A bounded, seeded run of the fuzzer.
 
 use std::ops::Range;
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use crate::common::fuzz::{GEOMETRIES, damaged, operations, populated};
-use pumice_knobs::NANDFS_DAMAGE;
+use pumice_knobs::{NANDFS_DAMAGE, watched};
 use pumice_media::SimChip;
 use pumice_nandfs::fuzzing::{CANARY_LOOP, CANARY_PANIC, Catalogue, parsers};
-
-/// Longer than any case takes, by far.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bytes made up from a seed.
 fn bytes(seed: u64, length: usize) -> Vec<u8> {
@@ -19,22 +13,12 @@ fn bytes(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| rng.u8(..)).collect()
 }
 
-/// Runs a case on its own thread; the error says how it went wrong.
-fn watch(case: impl FnOnce() + Send + 'static) -> Result<(), String> {
-    let (done, end) = mpsc::channel();
-    let worker = thread::spawn(move || {
-        case();
-        let _ = done.send(());
-    });
-    match end.recv_timeout(PATIENCE) {
-        Ok(()) => Ok(()),
-        Err(mpsc::RecvTimeoutError::Timeout) => Err("it hangs".into()),
-        Err(mpsc::RecvTimeoutError::Disconnected) => {
-            let panic = worker.join().expect_err("the worker went without a word");
-            let words = panic.downcast_ref::<String>().cloned();
-            Err(words.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into())).unwrap_or_default())
-        }
-    }
+/// Runs a case; the error says how it went wrong.
+fn watch(name: &str, case: impl FnOnce() + Send) -> Result<(), String> {
+    watched(name, case).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().cloned();
+        words.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into())).unwrap_or_default()
+    })
 }
 
 fn image(geometry: &str, uuid: [u8; 16], clean: bool) -> (SimChip, Catalogue) {
@@ -46,7 +30,7 @@ fn image(geometry: &str, uuid: [u8; 16], clean: bool) -> (SimChip, Catalogue) {
 /// The damage of one seed.
 fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
     let (chip, catalogue) = image.clone();
-    watch(move || damaged(&chip, &catalogue, &bytes(seed, 512)))
+    watch(&format!("damage {seed}"), || damaged(&chip, &catalogue, &bytes(seed, 512)))
 }
 
 /// Cases for each image.
@@ -112,7 +96,8 @@ fn promises_outlive_a_cut() {
     let (mut wrong, mut tried) = (Vec::new(), 0);
     for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
         for number in cases().flat_map(|number| [2 * number, 2 * number + 1]) {
-            let outcome = watch(move || operations(geometry, &bytes(number * 100 + place as u64, 3000)));
+            let name = format!("PUMICE_SEED={}: {geometry}", number / 2);
+            let outcome = watch(&name, || operations(geometry, &bytes(number * 100 + place as u64, 3000)));
             tried += 1;
             wrong.extend(
                 outcome.err().map(|words| format!("PUMICE_SEED={}: {geometry}: {words}", number / 2)),

@@ -103,6 +103,12 @@ fn random_calls_on_paired_pages() {
     random(&[PAIRED, MORE_PAIRED].concat(), &MODES);
 }
 
+/// A block that was taken before others and not yet written to is erased by the mount; the power goes in that erase.
+#[test]
+fn a_cut_erase_in_front_of_written_blocks_is_no_loss() {
+    replay("full:page/dist3:1001:c:0:h");
+}
+
 /// Operations of an unmount that write its record, twice, and an anchor.
 const LAST: u64 = 14;
 

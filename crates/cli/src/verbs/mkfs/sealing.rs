@@ -32,12 +32,14 @@ pub(crate) struct Args {
     verity_salt: bool,
 }
 
-fn hash(text: &str) -> Result<HashAlgorithm, String> {
+/// A hash by its name.
+pub(crate) fn hash(text: &str) -> Result<HashAlgorithm, String> {
     let known = [HashAlgorithm::Sha256, HashAlgorithm::Sha512].into_iter().find(|hash| hash.name() == text);
     known.ok_or_else(|| format!("unknown hash `{text}` (want sha256 or sha512)"))
 }
 
-fn block_bytes(text: &str) -> Result<u32, String> {
+/// Bytes of a block of a Merkle tree.
+pub(crate) fn block_bytes(text: &str) -> Result<u32, String> {
     let bytes = u32::try_from(crate::size::parse(text)?).ok();
     bytes
         .filter(|bytes| bytes.is_power_of_two() && (1024..=16384).contains(bytes))

@@ -11,7 +11,9 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{Run, World, patience::Patience};
+use pumice_knobs::Patience;
+
+use crate::common::{Run, World};
 
 /// Runs a command to its end, or to the end of all patience.
 pub(crate) fn run(mut command: Command) -> Run {
@@ -24,7 +26,7 @@ pub(crate) fn run(mut command: Command) -> Run {
 /// Waits for a command; one that hangs ends here, and the test with it.
 pub(crate) fn patiently(command: &mut Command) -> ExitStatus {
     let mut child = command.spawn().unwrap();
-    let patience = Patience::with(Some(&child));
+    let patience = Patience::with(Some(child.id()));
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status;

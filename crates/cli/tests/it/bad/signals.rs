@@ -12,7 +12,9 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 use super::ground;
-use crate::common::{World, patience::Patience};
+use pumice_knobs::Patience;
+
+use crate::common::World;
 
 /// The command that is interrupted, the signal, and the message.
 pub(crate) const ROWS: &[(&str, &str, &str)] = &[
@@ -93,7 +95,7 @@ fn nameless_blocks(child: &Child) -> u64 {
 
 fn signal_once_begun(child: &mut Child, world: &World, signal: &str) {
     let before = blocks(&world.path("."));
-    let patience = Patience::with(Some(child));
+    let patience = Patience::with(Some(child.id()));
     while blocks(&world.path(".")) + nameless_blocks(child) < before + BEGUN {
         assert!(child.try_wait().unwrap().is_none(), "done before the signal came");
         assert!(!patience.is_over(), "nothing is written");

@@ -7,8 +7,9 @@ use std::{
     sync::mpsc::{Receiver, channel},
 };
 
+use pumice_knobs::STANDSTILL;
+
 use super::mounting::Bench;
-use crate::common::patience::STANDSTILL;
 
 /// The moments of the power cuts: so many files were promised since the mount. The writers are in the middle of the
 /// next ones.

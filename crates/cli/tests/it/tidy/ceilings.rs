@@ -31,7 +31,7 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("cleaning", "Sim", 4),
     ("cli", "Args", 1),
     ("f2fs", "Facts", 8),
-    ("f2fs", "Inode", 34),
+    ("f2fs", "Inode", 33),
     ("f2fs", "RawCheckpoint", 8),
     ("f2fs", "RawInode", 1),
     ("f2fs", "RawSuperBlock", 20),

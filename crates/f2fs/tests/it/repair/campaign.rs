@@ -3,9 +3,10 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path, process::Command};
 
-use pumice_f2fs::repair::Extent;
+use pumice_f2fs::repair::{Extent, plan};
 use pumice_knobs::F2FS_REPAIRED;
 use pumice_media::{FileDisk, ReadAt};
+use pumice_vfs::Timestamp;
 
 use super::{findings, kept, lost, medium::Medium, planned, tree::tree};
 use xtask::{
@@ -113,7 +114,14 @@ fn damaged_members_are_mended() {
             peer(&path, &mut theirs, sound, &before);
         }
         ours.damaged += 1;
-        planned(&medium, Extent::All).commit().unwrap();
+        let of = format!("PUMICE_SEED={seed}: {}: {}: {}", subject.name, damaged.member, damaged.what);
+        match plan(Box::new(medium.clone()), Extent::All, Timestamp::default(), 2, &mut |_, _| ()) {
+            Ok(repair) => repair.commit().unwrap(),
+            Err(error) => {
+                wrong.push(format!("{of}: {error}"));
+                continue;
+            }
+        }
         let left = findings(&medium);
         let after = tree(Box::new(medium));
         let gone = lost(sound, &before, &after);
@@ -121,10 +129,7 @@ fn damaged_members_are_mended() {
         ours.unharmed += usize::from(gone.is_empty());
         ours.paths += kept(sound, &after);
         if !left.is_empty() || !gone.is_empty() {
-            wrong.push(format!(
-                "PUMICE_SEED={seed}: {}: {}: {}: left {left:?}, lost {gone:?}",
-                subject.name, damaged.member, damaged.what
-            ));
+            wrong.push(format!("{of}: left {left:?}, lost {gone:?}"));
         }
     }
     for (who, figures) in [("here", &ours), ("fsck.f2fs -y", &theirs)] {

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
+    ops::Range,
     os::unix::fs::FileExt,
     sync::{Arc, Mutex},
 };
@@ -22,17 +23,31 @@ struct State {
     written: BTreeMap<u64, Vec<u8>>,
     /// Writes that are still made.
     left: usize,
+    reads: usize,
+    /// The reads that fail.
+    failing: Range<usize>,
 }
 
 impl Medium {
     pub(crate) fn new(disk: &Disk) -> Medium {
-        let state = State { written: BTreeMap::new(), left: usize::MAX };
+        let state = State { written: BTreeMap::new(), left: usize::MAX, reads: 0, failing: 0..0 };
         Medium { disk: disk.clone(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// Power fails after so many writes.
     pub(crate) fn cut_after(&self, left: usize) {
         self.state.lock().unwrap().left = left;
+    }
+
+    /// Of the reads from now on these fail.
+    pub(crate) fn fail_reads(&self, failing: Range<usize>) {
+        let mut state = self.state.lock().unwrap();
+        (state.reads, state.failing) = (0, failing);
+    }
+
+    /// Reads since the last call of [`Medium::fail_reads`].
+    pub(crate) fn reads(&self) -> usize {
+        self.state.lock().unwrap().reads
     }
 
     /// True if all bytes are as they were at first.
@@ -67,9 +82,14 @@ impl ReadAt for Medium {
     }
 
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        let mut state = self.state.lock().unwrap();
+        state.reads += 1;
+        if state.failing.contains(&(state.reads - 1)) {
+            return Err(BlockError::Unreadable(Lba(at / BLOCK as u64)));
+        }
         self.disk.read_at(at, buffer)?;
         let (block, end) = (BLOCK as u64, at + buffer.len() as u64);
-        for (number, bytes) in self.state.lock().unwrap().written.range(at / block..end.div_ceil(block)) {
+        for (number, bytes) in state.written.range(at / block..end.div_ceil(block)) {
             let (from, to) = (at.max(number * block), end.min((number + 1) * block));
             let part = |base: u64| usize::try_from(from - base).unwrap()..usize::try_from(to - base).unwrap();
             buffer[part(at)].copy_from_slice(&bytes[part(number * block)]);

@@ -3,10 +3,13 @@
 use pumice_f2fs::{Volume, layout::CpFlags, read_super_block};
 use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
 
+use xtask::Machine;
+
 use super::{
     crash::mount,
+    disk::SharedDisk,
     power::{Event, Live, Part, part},
-    subject::{Shape, node, volume},
+    subject::{Shape, node, sound, volume},
 };
 
 fn fresh() -> Live {
@@ -125,4 +128,34 @@ fn a_small_change_behind_a_large_one_goes_to_the_journals() {
         assert_eq!(written(&live, begin, &[Part::Sit, Part::Nat]), 0);
     }
     fs.unmount().unwrap();
+}
+
+/// Checkpoints that Linux was told to leave out are made again: of the volume as it was before.
+#[test]
+fn checkpoints_that_were_switched_off_are_made_again() {
+    let Some(machine) = Machine::for_test() else { return };
+    let live = fresh();
+    let fs = mount(&live, false).unwrap();
+    fs.create(Ino::ROOT, b"before", &node(FileKind::File)).unwrap();
+    fs.unmount().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = place.path().join("paused");
+    std::fs::write(&path, live.image().bytes_now()).unwrap();
+    let off = "cd /\nmount -o remount,checkpoint=disable /mnt\necho lost >/mnt/behind\nsync\nmkdir /mnt/dir";
+    xtask::f2fs::mount_in_kernel(&machine, &path, off).unwrap();
+    let disk = SharedDisk::of(4096, std::fs::read(&path).unwrap());
+    let flags =
+        |disk: &SharedDisk| Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap().checkpoint().flags();
+    assert!(flags(&disk).has(CpFlags::DISABLED));
+    let fs = super::linux::open(&disk).unwrap();
+    assert!(!flags(&disk).has(CpFlags::DISABLED), "one checkpoint does it");
+    fs.lookup(Ino::ROOT, b"before").unwrap();
+    fs.lookup(Ino::ROOT, b"behind").unwrap_err();
+    fs.create(Ino::ROOT, b"after", &node(FileKind::File)).unwrap();
+    fs.unmount().unwrap();
+    sound(&disk);
+    disk.save(&std::fs::File::create(&path).unwrap());
+    let said =
+        xtask::f2fs::mount_in_kernel(&machine, &path, "ls\ndmesg | grep 'checkpoint=' || true").unwrap();
+    assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["after", "before"]);
 }
