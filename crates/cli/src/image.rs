@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::{F2fs, SuperBlock, WritableF2fs, WritableOptions};
+use pumice_f2fs::{F2fs, Features, SuperBlock, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::Compression;
@@ -338,10 +338,16 @@ fn write_f2fs(
     context: &Context,
     cache_bytes: usize,
 ) -> Outcome<Result<Volume, pumice_f2fs::Error>> {
-    let block_bytes = match f2fs_super_block(path).map_err(|error| Failure::host(path, &error))? {
-        Ok(sb) => sb.block().bytes(),
+    let sb = match f2fs_super_block(path).map_err(|error| Failure::host(path, &error))? {
+        Ok(sb) => sb,
         Err(error) => return Ok(Err(error)),
     };
+    // New names and contents would not be encrypted.
+    if sb.features().has(Features::ENCRYPT) && !context.key_files.is_empty() {
+        let why = "cannot be written to: with a key an encrypted volume is only read";
+        return Ok(Err(pumice_f2fs::Error::Unsupported(why.to_owned())));
+    }
+    let block_bytes = sb.block().bytes();
     let disk = f2fs_disk(path, block_bytes, false)?;
     let options = WritableOptions {
         cache_bytes,

@@ -207,6 +207,11 @@ campaigns! {
         F2FS_CASES of "sequences by each method", such as "100";
         Seeds(1)
     }
+    F2FS_LOCKED = "f2fs: encrypted files without their key, beside Linux" {
+        f2fs: "writable::locked::random";
+        F2FS_CASES of "rounds of 200 calls", such as "30";
+        Seeds(1)
+    }
     F2FS_STATES = "f2fs: power cuts" {
         f2fs: "writable::crash::a_power_cut_leaves";
         F2FS_CUTS of "states of each kind", such as "1000";

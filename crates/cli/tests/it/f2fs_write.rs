@@ -125,15 +125,29 @@ fn compressed_files_are_written() {
 
 #[test]
 fn what_is_not_written_is_refused_by_name() {
-    for (name, word) in [("encrypt", "encrypt"), ("zoned", "blkzoned")] {
+    for (name, key, word) in [("encrypt", "--key-file key ", "with a key"), ("zoned", "", "blkzoned")] {
         let world = golden(name);
+        fs::write(world.path("key"), [7; 64]).unwrap();
         let before = fs::read(world.path("card")).unwrap();
-        world.say("mkdir card /dir").bad(1, &["cannot be written to", word]);
+        world.say(&format!("{key}mkdir card /dir")).bad(1, &["cannot be written to", word]);
         fs::create_dir(world.path("mnt")).unwrap();
-        world.say("mount -o rw card mnt").bad(1, &["cannot be written to", word]);
-        world.say("mount --dry-run -o ro card mnt").good();
+        world.say(&format!("{key}mount -o rw card mnt")).bad(1, &["cannot be written to", word]);
+        world.say(&format!("{key}mount --dry-run -o ro card mnt")).good();
         assert!(before == fs::read(world.path("card")).unwrap());
     }
+}
+
+#[test]
+fn encrypted_files_without_their_key_are_removed_and_not_changed() {
+    let world = golden("encrypt");
+    world.say("mkdir card /dir").good();
+    world.say("mkdir card /adiantum/dir").bad(1, &["/adiantum/dir", "key"]);
+    world.say("mv card /adiantum /dir/moved").good();
+    let listed = world.say("ls card /dir/moved").good();
+    let name = listed.lines().next().unwrap();
+    world.say(&format!("mv card /dir/moved/{name} /name")).bad(1, &["key"]);
+    world.say("rm -r card /dir/moved").good();
+    world.say("fsck -n card").good();
 }
 
 #[test]

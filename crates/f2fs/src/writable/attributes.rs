@@ -11,6 +11,7 @@ use super::{
     tree::{Tree, may_change, may_resize},
 };
 use crate::{
+    crypt::NoKeyName,
     error::{Error, Result},
     layout::{ExtraAttr, Nid},
 };
@@ -37,6 +38,11 @@ pub(super) fn ino(tree: &Tree, nid: Nid) -> Ino {
 pub(super) fn attr(tree: &Tree, nid: Nid) -> Result<Attr> {
     let inode = tree.inode(nid)?;
     let block = tree.blocks().nodes().inode_block(nid)?;
+    // An encrypted target is longer than its shown form.
+    let size = match inode.kind {
+        FileKind::Symlink if inode.is_encrypted() => target(tree, nid)?.len() as u64,
+        _ => inode.size,
+    };
     Ok(Attr {
         ino: ino(tree, nid),
         kind: inode.kind,
@@ -45,7 +51,7 @@ pub(super) fn attr(tree: &Tree, nid: Nid) -> Result<Attr> {
         uid: inode.uid,
         gid: inode.gid,
         rdev: inode.device(&block),
-        size: inode.size,
+        size,
         allocated: inode.allocated(),
         atime: inode.atime,
         mtime: inode.mtime,
@@ -103,16 +109,20 @@ pub(super) fn target(tree: &Tree, nid: Nid) -> Result<Vec<u8>> {
     let mut target = vec![0; usize::try_from(inode.size).map_or(most, |size| size.min(most))];
     let got = content::read(tree.blocks(), &inode, 0, &mut target)?;
     target.truncate(got);
-    Ok(target)
+    if !inode.is_encrypted() {
+        return Ok(target);
+    }
+    let shown = NoKeyName::of_link(&target).map(|name| name.encode());
+    shown.map_err(|error| Error::Crypt { ino: nid, error })
 }
 
 /// The next entries of a directory behind a cookie.
 pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<(Vec<Entry>, Result<()>)> {
     let inode = tree.dir(dir)?;
     let mut entries = Vec::new();
-    let whole = directory::list(tree.blocks(), &inode, cookie, &mut |dentry, cookie| {
+    let whole = directory::list(tree.blocks(), &inode, cookie, &mut |name, dentry, cookie| {
         entries.push(Entry {
-            name: dentry.name.to_vec(),
+            name: name.to_vec(),
             ino: ino(tree, dentry.ino),
             file_type: dentry.file_type,
             cookie,

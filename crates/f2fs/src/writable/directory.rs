@@ -1,10 +1,10 @@
 //! Entries of a directory, found, put in and taken away: inside its inode, or in the hash table of blocks.
 
-use pumice_vfs::{Errno, FileKind, check_name};
+use pumice_vfs::{Errno, FileKind};
 
 use super::{
     blocks::{Blocks, Stand},
-    naming::Name,
+    naming::{self, Name},
 };
 use crate::{
     error::{Error, Place, Result, corrupt},
@@ -237,13 +237,13 @@ pub(super) fn begin(blocks: &mut Blocks, dir: &mut Inode, parent: Nid) -> Result
     Ok(())
 }
 
-/// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop: name, inode, type,
-/// and the cookie to go on behind it. Damaged parts are passed over; an error tells of the first.
+/// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop. Of each it gives the
+/// name as it is shown, the entry, and the cookie to go on behind it. Damaged parts are passed over; an error tells of the first.
 pub(super) fn list(
     blocks: &Blocks,
     dir: &Inode,
     cookie: u64,
-    each: &mut dyn FnMut(&Dentry<'_>, u64) -> bool,
+    each: &mut dyn FnMut(&[u8], &Dentry<'_>, u64) -> bool,
 ) -> Result<()> {
     let (mut index, mut slot) = (cookie >> 16, u32::from(crate::word::half(cookie & 0xffff)));
     let mut damage = None;
@@ -276,7 +276,7 @@ fn list_leaf(
     leaf: &Leaf,
     dir: &Inode,
     (index, mut slot): (u64, u32),
-    each: &mut dyn FnMut(&Dentry<'_>, u64) -> bool,
+    each: &mut dyn FnMut(&[u8], &Dentry<'_>, u64) -> bool,
     damage: &mut Option<Error>,
 ) -> bool {
     loop {
@@ -287,10 +287,12 @@ fn list_leaf(
                 if dentry.name == b"." || dentry.name == b".." {
                     continue;
                 }
-                if check_name(dentry.name).is_err() {
+                let Some(name) = naming::shown(dir, &dentry) else {
                     let name = dentry.name.escape_ascii().to_string();
                     damage.get_or_insert(Error::Name { dir: dir.ino, name });
-                } else if !each(&dentry, (index << 16) | u64::from(slot)) {
+                    continue;
+                };
+                if !each(&name, &dentry, (index << 16) | u64::from(slot)) {
                     return true;
                 }
             }
@@ -317,7 +319,7 @@ fn hole(blocks: &Blocks, dir: &Inode, index: u64) -> Result<u64> {
 /// True if there is nothing but `.` and `..`.
 pub(super) fn is_empty(blocks: &Blocks, dir: &Inode) -> Result<bool> {
     let mut empty = true;
-    list(blocks, dir, 0, &mut |_, _| {
+    list(blocks, dir, 0, &mut |_, _, _| {
         empty = false;
         false
     })?;

@@ -42,7 +42,7 @@ pub use self::options::{IdleCleaning, InPlace, Logging, WritableOptions};
 use self::{
     commit::{Commit, Need},
     mount::Opened,
-    tree::{may_change, may_write},
+    tree::{may_change, may_read, may_write},
 };
 use crate::{
     error::{self, Error},
@@ -60,7 +60,8 @@ const PIECE: usize = 1 << 20;
 /// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file. A power cut
 /// leaves the volume as the last checkpoint left it, with the promises since.
 ///
-/// Volumes with encryption, several devices or zones are refused by a mount, with [`Error::Unsupported`] and a
+/// Encrypted files are listed, changed in all but name and content, and removed: anything that needs their key fails with
+/// [`Error::NoKey`]. Volumes on several devices or with zones are refused by a mount, with [`Error::Unsupported`] and a
 /// name; [`crate::F2fs`] reads them. A call that fails has changed nothing, but for one that writes more than 1 MiB: it
 /// may have written some of it. After a failed write nothing more is written: calls that change anything fail with
 /// [`Errno::ReadOnly`].
@@ -353,7 +354,11 @@ impl FileSystem for WritableF2fs {
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let nid = self.nid(ino)?;
-        Ok(self.look(|commit| content::read(commit.tree().blocks(), &file(commit, nid)?, offset, buffer))?)
+        Ok(self.look(|commit| {
+            let inode = file(commit, nid)?;
+            may_read(&inode)?;
+            content::read(commit.tree().blocks(), &inode, offset, buffer)
+        })?)
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
@@ -409,6 +414,7 @@ impl FileSystem for WritableF2fs {
         let nid = self.nid(ino)?;
         Ok(self.look(|commit| {
             let inode = file(commit, nid)?;
+            may_read(&inode)?;
             if offset >= inode.size {
                 return Err(Error::Errno(Errno::NoAddress));
             }

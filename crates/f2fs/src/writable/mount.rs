@@ -25,8 +25,7 @@ use crate::{
 };
 
 /// Features of volumes that cannot be written to.
-const NOT_WRITTEN: [Features; 4] =
-    [Features::ENCRYPT, Features::BLKZONED, Features::RO, Features::DEVICE_ALIAS];
+const NOT_WRITTEN: [Features; 3] = [Features::BLKZONED, Features::RO, Features::DEVICE_ALIAS];
 
 /// States of a volume that must be put right by others first.
 const UNFIT: [(CpFlags, &str); 4] = [

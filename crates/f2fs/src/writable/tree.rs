@@ -2,7 +2,13 @@
 
 use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
-use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, xattrs};
+use super::{
+    blocks::Blocks,
+    content, directory,
+    directory::Found,
+    naming::{Name, may_name},
+    xattrs,
+};
 use crate::{
     compression::CompressionRule,
     error::{self, Error, Result, corrupt},
@@ -166,6 +172,7 @@ impl Tree {
         check_name(name)?;
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
+        may_name(&parent)?;
         check_target(new)?;
         if new.kind == FileKind::Dir && parent.links == u32::MAX {
             return Err(Error::Errno(Errno::TooManyLinks));
@@ -245,23 +252,43 @@ impl Tree {
 
     /// Points a new name to an inode; the `..` of a directory becomes a link of `dir`.
     fn arrive(&mut self, dir: Nid, name: &[u8], ino: Nid, kind: FileKind, now: Timestamp) -> Result<()> {
+        let named = self.named(&self.dir(dir)?, name)?;
+        self.arrive_as(dir, &named, ino, kind, now)
+    }
+
+    /// The same with a name in the form of the directory.
+    fn arrive_as(
+        &mut self,
+        dir: Nid,
+        name: &Name<'_>,
+        ino: Nid,
+        kind: FileKind,
+        now: Timestamp,
+    ) -> Result<()> {
         let mut inode = self.dir(dir)?;
-        let named = self.named(&inode, name)?;
-        directory::insert(&mut self.blocks, &mut inode, &named, ino, kind)?;
+        directory::insert(&mut self.blocks, &mut inode, name, ino, kind)?;
         gain_link(&mut inode, kind)?;
         (inode.mtime, inode.ctime) = (now, now);
         self.blocks.nodes_mut().put(&inode)
     }
 
-    /// Gives an inode a name, whatever names it counts: a repair counts them.
+    /// Gives an inode a name as it is stored, whatever names it counts: a repair counts them.
     pub(super) fn adopt(&mut self, dir: Nid, name: &[u8], ino: Nid, now: Timestamp) -> Result<()> {
-        check_name(name)?;
         let parent = self.linked_dir(dir)?;
-        self.check_free(&parent, name)?;
+        let named = if parent.is_encrypted() {
+            Name::stored(name)
+        } else {
+            check_name(name)?;
+            self.named(&parent, name)?
+        };
+        if directory::find(&self.blocks, &parent, &named)?.is_some() {
+            return Err(Error::Errno(Errno::Exists));
+        }
+        may_change(&parent)?;
         let mut inode = self.blocks.nodes().inode(ino)?;
         inode.set_name(dir, name);
         self.blocks.nodes_mut().put(&inode)?;
-        self.arrive(dir, name, ino, inode.kind, now)
+        self.arrive_as(dir, &named, ino, inode.kind, now)
     }
 
     /// Takes a name away, and with it the link that the `..` of a directory was.
@@ -286,6 +313,7 @@ impl Tree {
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
         may_change(&inode)?;
+        may_name(&parent)?;
         inode.links = inode.links.checked_add(1).ok_or(Error::Errno(Errno::TooManyLinks))?;
         inode.ctime = now;
         inode.set_name(dir, name);
@@ -415,14 +443,20 @@ impl Tree {
         }
         self.may_go(&source, &inode)?;
         may_change(&to)?;
+        let may_move = may_name(&self.dir(dir)?).and_then(|()| may_name(&to));
         self.vacate(dir, name);
         let Some(target) = target else {
+            may_move?;
             self.leave(&source, &inode, mode, now)?;
             self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
             return self.moved(inode.ino, to_dir, to_name, now);
         };
         let other = self.blocks.nodes().inode(target.found.ino)?;
         self.may_go(&target, &other)?;
+        if mode != RenameMode::Exchange {
+            check_kinds(&inode, &other)?;
+        }
+        may_move?;
         self.vacate(to_dir, to_name);
         if mode == RenameMode::Exchange {
             if other.kind == FileKind::Dir && self.is_within(dir, other.ino)? {
@@ -433,7 +467,9 @@ impl Tree {
             self.moved(inode.ino, to_dir, to_name, now)?;
             return self.moved(other.ino, dir, name, now);
         }
-        self.check_replace(&inode, &other)?;
+        if other.kind == FileKind::Dir {
+            self.check_empty(&other)?;
+        }
         self.leave(&source, &inode, mode, now)?;
         self.point(&target, &other, &inode, now)?;
         self.moved(inode.ino, to_dir, to_name, now)?;
@@ -447,16 +483,6 @@ impl Tree {
         let white = self.make(&parent, source.name, &new, now)?;
         self.depart(source, inode.kind, now)?;
         self.arrive(source.dir, source.name, white, new.kind, now)
-    }
-
-    /// Checks that the one may take the place of the other.
-    fn check_replace(&self, inode: &Inode, other: &Inode) -> Result<()> {
-        match (inode.kind == FileKind::Dir, other.kind == FileKind::Dir) {
-            (true, false) => Err(Error::Errno(Errno::NotDir)),
-            (false, true) => Err(Error::Errno(Errno::IsDir)),
-            (true, true) => self.check_empty(other),
-            (false, false) => Ok(()),
-        }
     }
 
     /// Has a name lead from one inode to another; links of the directory follow.
@@ -529,6 +555,15 @@ impl Tree {
     }
 }
 
+/// Checks that the one is of a kind to take the place of the other.
+fn check_kinds(inode: &Inode, other: &Inode) -> Result<()> {
+    match (inode.kind == FileKind::Dir, other.kind == FileKind::Dir) {
+        (true, false) => Err(Error::Errno(Errno::NotDir)),
+        (false, true) => Err(Error::Errno(Errno::IsDir)),
+        _ => Ok(()),
+    }
+}
+
 /// Something of kind `kind` comes into a directory: the `..` of another one is a link.
 fn gain_link(dir: &mut Inode, kind: FileKind) -> Result<()> {
     let links = dir.links.checked_add(u32::from(kind == FileKind::Dir));
@@ -588,7 +623,13 @@ pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     if inode.is_verity() || inode.is_released() || inode.flags.has(APPEND) && offset < inode.size {
         return Err(Error::Errno(Errno::Perm));
     }
-    Ok(())
+    may_read(inode)
+}
+
+/// Checks that the content of a file can be read: an encrypted one needs its key.
+pub(super) fn may_read(inode: &Inode) -> Result<()> {
+    let is_locked = inode.is_encrypted() && inode.kind == FileKind::File;
+    if is_locked { Err(Error::NoKey(inode.ino)) } else { Ok(()) }
 }
 
 /// Checks that a file may be made `size` bytes long, in blocks of `width` bytes.
@@ -602,7 +643,7 @@ pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
     if cluster.is_some_and(|blocks| !size.is_multiple_of(blocks * width)) {
         return Err(Error::Errno(Errno::Invalid));
     }
-    Ok(())
+    may_read(inode)
 }
 
 /// SplitMix64: every bit of the result depends on every bit of the seed.

@@ -9,6 +9,7 @@ mod figures;
 mod full;
 mod kernel;
 mod linux;
+mod locked;
 mod over;
 mod power;
 mod sealed;

@@ -133,6 +133,11 @@ fn casefold() {
 }
 
 #[test]
+fn encrypted() {
+    changed("encrypt", 4096);
+}
+
+#[test]
 fn sealed() {
     changed("verity", 4096);
 }
@@ -183,11 +188,9 @@ fn larger_blocks() {
 /// Volumes that cannot be written to are refused, and nothing changes.
 #[test]
 fn refused() {
-    for (name, word) in [("encrypt", "encrypt"), ("zoned", "blkzoned")] {
-        let disk = golden(name, 4096);
-        let error = open(&disk).err().unwrap_or_else(|| panic!("{name} was opened"));
-        assert!(matches!(error, Error::Unsupported(_)), "{name}: {error}");
-        assert!(error.to_string().contains(word), "{name}: {error}");
-        assert!(disk.bytes_now() == golden(name, 4096).bytes_now(), "{name}");
-    }
+    let disk = golden("zoned", 4096);
+    let error = open(&disk).err().unwrap();
+    assert!(matches!(error, Error::Unsupported(_)), "{error}");
+    assert!(error.to_string().contains("blkzoned"), "{error}");
+    assert!(disk.bytes_now() == golden("zoned", 4096).bytes_now());
 }
