@@ -50,6 +50,9 @@ const LONG: u64 = 520;
 /// Sessions of a year.
 const YEAR: u64 = 52;
 
+/// Segments that any start after a cut may look at: those opened since the checkpoint, and heads.
+const LOOKED_AT: u64 = 32 + 16;
+
 const DAY_SECONDS: i64 = 86_400;
 /// Segments that may grow bad in a life; some more may do so in the session that reaches this.
 const MOST_BAD: u32 = 2;
@@ -398,7 +401,7 @@ impl Life {
         self.memory.judge("bytes", 64 << 10);
         self.clean_reads.judge("reads", 64);
         let segment = u64::from(self.shared.geometry().pages_per_block);
-        self.cut_reads.judge("reads after a cut", 16 * segment);
+        self.cut_reads.judge("reads after a cut", LOOKED_AT * segment);
         assert_eq!(self.copy().lifetime_stats().violations, 0, "a rule of the chip was broken");
         println!(
             "LIFE on {}: {sessions} sessions on {} chips; {} bytes, {} reads of a clean start, {} after a cut; {} blocks \
