@@ -123,7 +123,8 @@ pub(crate) fn examine<'c>(
         progress(block + 1, blocks);
     }
     check.counts()?;
-    check.table(replayed.doubted.as_ref().map_or(&[], |doubted| &doubted.lbas))?;
+    let doubted = replayed.doubted.iter().flat_map(|doubted| &doubted.lbas).chain(&replayed.trusted);
+    check.table(&doubted.copied().collect::<Vec<u32>>())?;
     check.trims(replayed.since);
     if !is_adrift {
         check.roots()?;
@@ -277,7 +278,8 @@ impl<'a, 'c> Check<'a, 'c> {
         if self.ftl.start != Start::Recovered || self.ftl.segments.failures() > 0 {
             return;
         }
-        self.trimmed.retain(|(sequence, _)| *sequence >= since);
+        // One without a range has no copy.
+        self.trimmed.retain(|(sequence, ranges)| *sequence >= since && !ranges.is_empty());
         let last = self.last;
         let has_copy = |(at, (sequence, ranges)): (usize, &Trimmed)| {
             let mut others = self.trimmed.iter().enumerate().filter(|(other, _)| *other != at);

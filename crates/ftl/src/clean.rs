@@ -1,4 +1,5 @@
-//! The cleaner: takes a victim, moves its live blocks, frees it (CAT paper, figure 2), and levels wear.
+//! The cleaner: takes a victim, moves its live blocks, frees it (CAT paper, figure 2), and levels wear. In idle time it
+//! works ahead.
 
 use alloc::{vec, vec::Vec};
 
@@ -8,10 +9,14 @@ use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::segments::State;
-use crate::server::Server;
+use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
+
+/// The share of its blocks that a victim of idle time has to win, so that each block won costs three copies at the most.
+/// Others may be emptier by the time they are needed.
+const WON_SHARE: u32 = 4;
 
 impl Server<'_> {
     /// Cleans one segment; false if none has anything to reclaim.
@@ -31,6 +36,61 @@ impl Server<'_> {
             return Ok(true);
         }
         self.clean_victim(victim)
+    }
+
+    /// Cleans ahead of the next burst, in idle time: in steps of one segment, until enough are free or nothing is to be won.
+    /// True if more is left. A disk without changes since its start is left as it is.
+    pub(crate) fn clean_ahead(&mut self) -> Result<bool> {
+        self.idle.note_changes(self.counters.user_writes + self.counters.trimmed);
+        if self.mode != Mode::Dirty || self.idle.is_done() {
+            return Ok(false);
+        }
+        let is_left = self.step_ahead()?;
+        if !is_left {
+            self.idle.end();
+        }
+        Ok(is_left)
+    }
+
+    /// The step: a segment is cleaned, or those that wait are let go; false if there is nothing to do.
+    fn step_ahead(&mut self) -> Result<bool> {
+        let stock = self.idle_stock();
+        let (free, held) = (self.policies.wear.free(), self.waiting.held());
+        if free >= stock {
+            return Ok(false);
+        }
+        let is_short = (free as usize + held) < stock as usize;
+        // However little a commit leaves of it.
+        let is_allowed = self.idle.cleaned() < WON_SHARE * stock;
+        if is_short && is_allowed {
+            self.head_for_user(0)?;
+            if self.clean_if_won(self.shape.capacity().div_ceil(WON_SHARE))? {
+                self.idle.count();
+                self.after_change()?;
+                return Ok(true);
+            }
+        }
+        if held == 0 {
+            return Ok(false);
+        }
+        self.commit()?;
+        if self.waiting.held() > 0 && self.has_room_for_checkpoint() {
+            self.checkpoint()?;
+        }
+        self.after_change()?;
+        Ok(is_allowed && self.waiting.held() == 0)
+    }
+
+    /// Cleans one segment if so many blocks can be won; false if not.
+    fn clean_if_won(&mut self, least: u32) -> Result<bool> {
+        let (now, capacity) = (self.clock, self.shape.capacity());
+        let Some(victim) = self.policies.selector.take(now) else { return Ok(false) };
+        let segment = self.segments.get(victim);
+        if capacity.saturating_sub(segment.valid) >= least {
+            return self.clean_victim(victim);
+        }
+        self.policies.selector.sealed(victim, &segment.view(capacity, now), now);
+        Ok(false)
     }
 
     pub(crate) fn clean_victim(&mut self, victim: u32) -> Result<bool> {

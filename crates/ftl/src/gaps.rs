@@ -84,6 +84,36 @@ enum Fate {
     Cut,
 }
 
+/// The pages that others name, readable or not, with sequence numbers, by segment. An erase takes no name back.
+#[derive(Default)]
+struct Names(BTreeMap<u32, Vec<(u32, u64)>>);
+
+impl Names {
+    fn add(&mut self, shape: &Shape, page: u32, sequence: u64) {
+        let of_segment = self.0.entry(shape.medium.block_of(page)).or_default();
+        of_segment.push((shape.medium.index_of(page), sequence));
+    }
+
+    /// For each segment the highest number of a page that lay in it before it was erased last, as far as the names tell.
+    /// A page in front of that one, or in its place, was programmed later.
+    fn before_erase(self, newest: &Newest) -> BTreeMap<u32, u64> {
+        let of_segment = |block: u32, mut names: Vec<(u32, u64)>| {
+            names.sort_unstable();
+            let (mut bound, mut in_front) = (0, 0);
+            for same in names.chunk_by(|(index, _), (other, _)| index == other) {
+                let index = same.first().map_or(0, |(index, _)| *index);
+                let later = newest.last_until(Place { block, index }).max(in_front);
+                for (_, sequence) in same {
+                    in_front = in_front.max(*sequence);
+                    bound = if *sequence < later { bound.max(*sequence) } else { bound };
+                }
+            }
+            bound
+        };
+        self.0.into_iter().map(|(block, names)| (block, of_segment(block, names))).collect()
+    }
+}
+
 /// Pages that cannot be read.
 #[derive(Default)]
 pub(crate) struct Told {
@@ -118,6 +148,7 @@ impl Gaps {
             Risk::Complete(sequence) => sequence >= highest,
         };
         let mut named: BTreeMap<u32, (Lost, Fate)> = BTreeMap::new();
+        let mut all = Names::default();
         let mut previous = first;
         for (sequence, teller) in pages {
             let is_behind = previous + 1 < sequence || previous == first;
@@ -133,15 +164,20 @@ impl Gaps {
                 open.for_each(|(_, fate)| *fate = settled);
             }
             let Some(before) = tag.before else { continue };
+            // None lies between the two.
+            all.add(shape, before.page, sequence - 1);
             if let Some(Gap { place, risk, .. }) = gaps.get(&before.page) {
                 let fate = if may_be_cut(*risk) && !tag.promised { Fate::Open } else { Fate::Lost };
-                // None lies between the two.
                 let lost =
                     Lost { place: *place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block };
-                // Of an earlier page in this place, before the segment was erased, another one told.
+                // A name of an earlier page in this place is older.
                 named.insert(before.page, (lost, fate));
             }
         }
+        let erased = all.before_erase(newest);
+        let is_older =
+            |lost: &Lost| erased.get(&lost.place.block).is_some_and(|bound| lost.sequence <= *bound);
+        named.retain(|_, (lost, _)| !is_older(lost));
         let mut told = Told::default();
         // The newest known number in the segment so far.
         let mut newest = (u32::MAX, 0);

@@ -42,6 +42,7 @@ mod ftl;
 mod gaps;
 mod head;
 mod identity;
+mod idle;
 mod info;
 mod layout;
 mod leaf;

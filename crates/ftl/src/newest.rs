@@ -65,6 +65,12 @@ impl Newest {
         sequence.unwrap_or(u64::MAX)
     }
 
+    /// The sequence number of the last readable page of its segment up to this one; 0 if there is none.
+    pub(crate) fn last_until(&self, place: Place) -> u64 {
+        let pages = self.pages.get(&place.block);
+        pages.and_then(|pages| pages.get(place.index as usize).or(pages.last())).copied().unwrap_or(0)
+    }
+
     /// True if a readable page was programmed behind this one in its segment.
     pub(crate) fn has_behind(&self, place: Place) -> bool {
         let pages = self.pages.get(&place.block).and_then(|pages| pages.get(place.index as usize..));

@@ -77,6 +77,9 @@ impl Server<'_> {
             self.mend_one()?;
             return Ok(true);
         }
+        if self.clean_ahead()? {
+            return Ok(true);
+        }
         let pages = self.all_pages();
         if !self.patrol.is_due(now, pages) {
             return Ok(false);

@@ -89,6 +89,8 @@ pub(crate) struct Replayed {
     /// The newest page, if it cannot be read and its tag names its blocks. The power cut tore it, or it was lost since:
     /// nobody can tell.
     pub(crate) doubted: Option<Doubted>,
+    /// Blocks of pages that were taken for sure: they may fade all the same.
+    pub(crate) trusted: Vec<u32>,
     /// Segments with tags that tell which blocks are lost with other pages.
     pub(crate) tellers: Vec<u32>,
     /// Unreadable pages that were complete, and that nothing names: they may hold newer copies than the table knows.
@@ -119,6 +121,8 @@ struct Gathered {
     touched: Vec<(u64, u32)>,
     /// The newest page, if it is not sure.
     unsure: Option<Held>,
+    /// Blocks of the newest page and of those that the checkpoint names, if they count as sure.
+    trusted: Vec<u32>,
 }
 
 impl Gathered {
@@ -152,6 +156,7 @@ impl<'c> Server<'c> {
             begun: Vec::new(),
             touched: heads.iter().map(|head| (0, head.block)).collect(),
             unsure: None,
+            trusted: Vec::new(),
         };
         let mut latest: Option<Surveyed> = None;
         for block in self.may_be_written(&heads) {
@@ -217,6 +222,10 @@ impl<'c> Server<'c> {
             Some(newest) if newest.tag.kind == Kind::Data && !range.trust.is_newest_sure() => {
                 Some(gathered.unsure.insert(newest).place.index)
             }
+            Some(newest) if newest.tag.kind == Kind::Data => {
+                gathered.trusted.extend(newest.tag.entries.iter().map(|entry| entry.lba));
+                None
+            }
             Some(newest)
                 if newest.tag.kind == Kind::Trim
                     && range.trust.sure < Sure::Alone
@@ -236,7 +245,10 @@ impl<'c> Server<'c> {
         let mut held = Vec::new();
         for named in self.named_unsure()? {
             let Some(named) = self.without_newer(named, gathered) else { continue };
-            if range.trust.sure >= Sure::Named || self.has_lost_originals(&named, gathered)? {
+            if range.trust.sure >= Sure::Named {
+                gathered.trusted.extend(named.tag.entries.iter().map(|entry| entry.lba));
+                self.take_page(&named, gathered);
+            } else if self.has_lost_originals(&named, gathered)? {
                 self.take_page(&named, gathered);
             } else {
                 held.push(named);
@@ -388,7 +400,7 @@ impl<'c> Server<'c> {
             self.take_lost(lost, &mut gathered.newest);
         }
         self.take_unsure(range, found.is_some(), &mut gathered)?;
-        let Gathered { since, mut newest, trimmed, begun, touched, .. } = gathered;
+        let Gathered { since, mut newest, trimmed, begun, touched, trusted, .. } = gathered;
         self.apply_trims(&mut newest, trimmed);
         let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
         let tellers = told.map(|lost| lost.told_by).collect();
@@ -399,7 +411,7 @@ impl<'c> Server<'c> {
             self.sequence = self.sequence.max(sequence + 1);
             Doubted { place, lbas }
         });
-        Ok(Replayed { since, begun, unnamed, doubted, tellers, missing })
+        Ok(Replayed { since, begun, unnamed, doubted, trusted, tellers, missing })
     }
 
     /// True if an unreadable page that none names was complete when the power went: one behind it in its segment was

@@ -155,6 +155,8 @@ impl Server<'_> {
             self.segments.change(*block, |segment| segment.state = State::Bad);
         }
         self.empty_weak_map()?;
+        // The roots and the newest page may have taken what was kept for it.
+        self.make_room(self.wanted())?;
         self.write_checkpoint(true)?;
         Ok(self.flash.medium.flush()?)
     }

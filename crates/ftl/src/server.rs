@@ -12,6 +12,7 @@ use crate::flash::Flash;
 use crate::gaps::Doubted;
 use crate::head::{HEADS, Head};
 use crate::identity::Identity;
+use crate::idle::Idle;
 use crate::layout::Kind;
 use crate::map_log::MapLog;
 use crate::opened::Opened;
@@ -77,6 +78,7 @@ pub(crate) struct Server<'c> {
     pub(crate) clock: u32,
     pub(crate) counters: Counters,
     pub(crate) patrol: Patrol,
+    pub(crate) idle: Idle,
     /// The newest page, if it could not be read after a power cut, and its blocks.
     pub(crate) doubted: Option<Doubted>,
     /// The newest page, if it could be read after a power cut, and its blocks.
@@ -120,6 +122,7 @@ impl<'c> Server<'c> {
             clock: 0,
             counters: Counters::default(),
             patrol: Patrol::resume(Rounds::default()),
+            idle: Idle::default(),
             doubted: None,
             unsure: Unsure::default(),
             missing: None,

@@ -73,6 +73,9 @@ fn batch(shape: &Shape) -> u32 {
 /// Segments that are opened between two checkpoints at the least.
 const OPENED_LEAST: u32 = 32;
 
+/// The share of the disk that one burst writes.
+const BURST_SHARE: u32 = 10;
+
 /// Segments cleaned, and commits between, that need not make room for one more head.
 const TURNS_IN_VAIN: u32 = 16;
 
@@ -143,6 +146,19 @@ impl Server<'_> {
         }
         let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
         kept + wanted.min(self.segments.usable().saturating_sub(needed))
+    }
+
+    /// Free segments that idle time brings the disk to: enough for a burst of a tenth of its blocks. Half of those that
+    /// cleaning can win are enough, if they are fewer.
+    pub(crate) fn idle_stock(&self) -> u32 {
+        let in_segments =
+            |blocks: u64| u32::try_from(blocks.div_ceil(self.shape.capacity().into())).unwrap_or(u32::MAX);
+        let heads = u32::from(self.policies.placement.classes());
+        let least = self.kept() + batch(&self.shape) + 1;
+        let taken = in_segments(self.table.live()) + map_segments(&self.shape, self.table.len()) + heads;
+        let dead = self.segments.usable().saturating_sub(taken.saturating_add(least));
+        let burst = in_segments(u64::from(self.table.len() / BURST_SHARE)) + heads;
+        least + burst.min(dead / 2)
     }
 
     /// Pages left in the open heads, after a commit if that passes some over.

@@ -157,6 +157,11 @@ campaigns! {
         CUTS of "series of two to four cuts", such as "200000";
         Seeds(2000)
     }
+    FTL_LIVES = "ftl: lives of years, with starts, cuts in series, repairs and scrubs" {
+        ftl: "lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "1000";
+        Seeds(1)
+    }
     FTL_DEAD_BLOCKS = "ftl: dead erase blocks of disks that lost their power" {
         ftl: "dead_block::";
         RANDOM of "disks, each block and each two pages of them", such as "400";

@@ -25,7 +25,7 @@ knobs! {
     SPACE_CHIP: Form::Name, "all chips", "The chip of the campaigns on space of nandfs.";
     CUTS: Form::AllOrCount, "a sample", "Power cuts: every operation in every mode, or so many at least of those that are drawn.";
     TORTURE: Form::Count, "8", "Chips of nandfs with power cuts, again and again.";
-    AGES: Form::Count, "12 of 40 sessions", "Volumes of nandfs that live for years.";
+    AGES: Form::Count, "12 of 40 sessions", "Volumes of nandfs and disks that live for years.";
     B3: Form::OneOf(&["3", "4"]), "1, 2, and of 3 a sample", "The length of sequences of calls of which all are played.";
     PAGES: Form::All, "a sample", "Pages that are made bad, one at a time.";
     PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";

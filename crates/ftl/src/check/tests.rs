@@ -353,6 +353,19 @@ fn a_copy_of_trims() {
     }
 }
 
+/// The first write after a power cut is followed by a page of trims without a range, which has no copy.
+#[test]
+fn a_page_without_a_trim_needs_no_copy() {
+    let mut disk = used("2048+64:8:40");
+    disk.flush().unwrap();
+    let mut disk = served(chip_of(&disk));
+    assert!(!disk.unsure.is_empty(), "no page is unsure");
+    (0..3).for_each(|lba| disk.write(Lba(lba), &vec![9; disk.block_bytes() as usize]).unwrap());
+    disk.flush().unwrap();
+    let report = check(chip_of(&disk), &mut |_, _| {}).unwrap();
+    assert_eq!((report.findings, report.start), (Vec::new(), Start::Recovered));
+}
+
 #[test]
 fn a_disk_of_another_version_is_refused() {
     let mut disk = used(LAYOUTS[0]);

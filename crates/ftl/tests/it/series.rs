@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use crate::common::shared::Shared;
-use crate::common::{Case, Model, Step, change, policies, start};
+use crate::common::{Case, Model, Step, change, cut_mode, is_harm, policies, start};
 use pumice_ftl::{Ftl, FtlError, OpenOptions, check};
 use pumice_knobs::FTL_SERIES;
-use pumice_media::{BlockDevice, CutMode, Lba, SimChip};
+use pumice_media::{BlockDevice, Lba, SimChip};
 
 /// Small chips of every layout, those with pairs among them, each with a placement of its own.
 const CHIPS: [(&str, &str); 12] = [
@@ -65,15 +65,7 @@ struct Device {
 impl Device {
     /// Has the power go soon.
     fn arm(&mut self, reach: u64) {
-        let seed = self.rng.u64(..);
-        let mode = match self.rng.u32(..10) {
-            0 => CutMode::Nothing,
-            1 => CutMode::Complete,
-            2 => CutMode::Torn { seed },
-            3 => CutMode::Garbage { seed },
-            4 => CutMode::Half { seed },
-            _ => CutMode::Unstable { seed },
-        };
+        let mode = cut_mode(&mut self.rng);
         let n = self.rng.u64(..reach);
         self.shared.0.lock().unwrap().cut_after(n, mode);
     }
@@ -147,8 +139,6 @@ impl Device {
         disk.close().map_err(|error| format!("closed: {error}"))?;
         self.model.compare(&mut self.open()?).map_err(|what| format!("closed: {what}"))?;
         let report = check(self.shared.copy(), &mut |_, _| {}).map_err(|error| error.to_string())?;
-        // One copy of a root or summary may have faded, of those in the checkpoint, too.
-        let is_harm = |code: &str| !["anchors", "records", "summary"].contains(&code);
         if let Some(finding) = report.findings.iter().find(|finding| is_harm(finding.code)) {
             return Err(format!("check: {finding:?}"));
         }

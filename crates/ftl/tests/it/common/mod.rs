@@ -7,7 +7,7 @@ pub mod raw;
 pub mod shared;
 
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
-use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, Pairing, SimChip};
+use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, Nand, Pairing, SimChip};
 
 /// A chip, and the logical blocks on it.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +134,25 @@ pub fn chip_of<N: 'static>(disk: &Ftl<N>) -> &N {
     disk.chip().get().unwrap()
 }
 
+/// A mode of a power cut: in half of them the page seems sound, and may fade.
+pub fn cut_mode(rng: &mut fastrand::Rng) -> CutMode {
+    let seed = rng.u64(..);
+    match rng.u32(..10) {
+        0 => CutMode::Nothing,
+        1 => CutMode::Complete,
+        2 => CutMode::Torn { seed },
+        3 => CutMode::Garbage { seed },
+        4 => CutMode::Half { seed },
+        _ => CutMode::Unstable { seed },
+    }
+}
+
+/// Whether such a finding means harm: after power cuts one copy of a root or summary may have faded, of those in the
+/// checkpoint, too.
+pub fn is_harm(code: &str) -> bool {
+    !["anchors", "records", "summary"].contains(&code)
+}
+
 /// The values that each block may hold. A value of 0 is a block of zeros; every write has a value of its own.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -240,6 +259,49 @@ impl Model {
             let is_excused = found == 0 && given_up.contains(&lba) || want == 0 && forgot;
             if found != want && !is_excused {
                 return Err(format!("block {lba} holds value {found}, want {want}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The blocks that a disk cannot read.
+    pub fn unreadable(&self, disk: &mut impl BlockDevice) -> Vec<u64> {
+        let mut bytes = vec![0; self.block_bytes];
+        (0..self.blocks()).filter(|lba| disk.read(Lba(*lba), &mut bytes).is_err()).collect()
+    }
+
+    /// Takes blocks of a repaired disk as they are, if they are excused; no others may differ.
+    pub fn give_up(
+        &mut self,
+        disk: &mut impl BlockDevice,
+        is_excused: impl Fn(u64) -> bool,
+    ) -> Result<(), String> {
+        for lba in 0..self.blocks() {
+            if self.judge_cut(disk, lba).is_ok() {
+                continue;
+            }
+            let found = self.found(disk, lba)?;
+            if !is_excused(lba) {
+                return self.judge_cut(disk, lba);
+            }
+            let at = usize::try_from(lba).unwrap();
+            self.flushed[at] = found;
+            self.since[at].clear();
+        }
+        Ok(())
+    }
+
+    /// Compares with a disk that may say of some blocks that they cannot be read.
+    pub fn compare_read(&self, disk: &mut impl BlockDevice) -> Result<(), String> {
+        for lba in 0..self.blocks() {
+            let at = usize::try_from(lba).unwrap();
+            let want = self.since[at].last().copied().unwrap_or(self.flushed[at]);
+            match self.found(disk, lba) {
+                Ok(found) if found != want => {
+                    return Err(format!("block {lba} holds value {found}, want {want}"));
+                }
+                Err(what) if !what.ends_with("cannot be read") => return Err(what),
+                _ => {}
             }
         }
         Ok(())
