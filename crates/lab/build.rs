@@ -92,11 +92,14 @@ impl Crates {
         if !names.insert(name.to_owned()) {
             return Ok(());
         }
-        if !self.known.contains_key(name) {
+        let needs = if let Some(known) = self.known.get(name) {
+            known.needs.clone()
+        } else {
             let read = self.read(name)?;
+            let needs = read.needs.clone();
             self.known.insert(name.to_owned(), read);
-        }
-        let needs = self.known.get(name).map(|known| known.needs.clone()).unwrap_or_default();
+            needs
+        };
         needs.iter().try_for_each(|need| self.reach(need, names))
     }
 
@@ -113,7 +116,12 @@ impl Crates {
             if let Some(need) = dependency.strip_prefix("pumice-") {
                 needs.push(need.to_owned());
             } else {
-                let version = self.versions.get(&dependency).map(String::as_str).unwrap_or_default();
+                let version = match self.versions.get(&dependency) {
+                    Some(version) => version,
+                    // A crate that a registry built has no lock file beside it.
+                    None if self.versions.is_empty() => "",
+                    None => return Err(format!("{dependency} of {name} is not in Cargo.lock").into()),
+                };
                 digest.update(format!("{dependency} {version}\n"));
             }
         }
@@ -125,9 +133,9 @@ impl Crates {
 /// The names under `[dependencies]`.
 fn dependencies(manifest: &str) -> Vec<String> {
     let section = manifest.split("\n[").find_map(|part| part.strip_prefix("dependencies]\n"));
-    let name =
-        |line: &str| line.split(['.', ' ', '=']).next().filter(|name| !name.is_empty()).map(str::to_owned);
-    section.unwrap_or_default().lines().filter_map(name).collect()
+    let name = |line: &str| line.split(['.', ' ', '=']).next().map(str::to_owned);
+    let lines = section.unwrap_or_default().lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(name).collect()
 }
 
 /// The versions of each package in the workspace's lock file.
@@ -155,7 +163,8 @@ fn hash(path: &Path, digest: &mut Sha256) -> Outcome<()> {
         return Ok(());
     }
     for path in entries(path)? {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let name = stem.ok_or_else(|| format!("{}: its name is no text", path.display()))?;
         let is_source = path.is_dir() || path.extension().is_some_and(|kind| kind == "rs");
         if is_source && name != "tests" {
             digest.update(format!("{name}\n"));

@@ -101,7 +101,7 @@ impl Names {
             names.sort_unstable();
             let (mut bound, mut in_front) = (0, 0);
             for same in names.chunk_by(|(index, _), (other, _)| index == other) {
-                let index = same.first().map_or(0, |(index, _)| *index);
+                let [(index, _), ..] = *same else { continue };
                 let later = newest.last_until(Place { block, index }).max(in_front);
                 for (_, sequence) in same {
                     in_front = in_front.max(*sequence);

@@ -229,11 +229,12 @@ impl<'c> Server<'c> {
         let Some(record) = record else { return Ok(Missing { block: named, pages: 2 }) };
         let most = self.shape.blocks.saturating_mul(self.shape.pages);
         let bad = if record.pages <= most { self.bad_parts(&record)? } else { Vec::new() };
-        // If all can be read they make no sense.
-        let (first, pages) = match bad.first() {
-            Some(first) => (first.unwrap_or(0), count32(bad.len())),
+        let (first, pages) = match bad.iter().flatten().next() {
+            Some(first) => (*first, count32(bad.len())),
+            // All can be read, and make no sense.
             None => (0, record.pages),
         };
+        // A record without sense may have no segment for that page.
         let block = record.segments.get((first / self.shape.pages) as usize).copied();
         Ok(Missing { block: block.unwrap_or(named), pages })
     }

@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::environment::fail;
+
 /// Processor time after which a process hangs; the slowest of all takes a hundredth.
 const WORK: Duration = Duration::from_secs(60);
 /// The limit if nobody works at all: long enough for the busiest machine, against deadlocks alone.
@@ -45,11 +47,16 @@ fn worked(process: Option<u32>) -> Duration {
     let Some(text) = process.and_then(|id| fs::read_to_string(format!("/proc/{id}/stat")).ok()) else {
         return Duration::ZERO;
     };
-    // Its name, in parentheses, may hold anything. Behind it the times are fields 12 to 15.
-    let (_, behind) = text.rsplit_once(')').unwrap_or_default();
-    let times = behind.split_whitespace().skip(11).take(4);
-    let ticks: u64 = times.filter_map(|time| time.parse::<u64>().ok()).sum();
+    let ticks = ticks(&text).unwrap_or_else(|| fail(&format!("the times of a process in `{text}`")));
     Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
+}
+
+/// The times of a process and of those that it has waited for, in all: fields 12 to 15 behind its name in parentheses,
+/// which may hold anything.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    let mut fields = behind.split_whitespace().skip(11);
+    (0..4).map(|_| fields.next()?.parse::<u64>().ok()).sum()
 }
 
 /// Runs a case on a thread of its own. One that never ends cannot be stopped: its name is printed, and the test
@@ -81,7 +88,7 @@ pub fn watched<R: Send>(name: &str, case: impl FnOnce() -> R + Send) -> thread::
 mod tests {
     use std::process::{Command, Stdio};
 
-    use super::{Duration, watched, worked};
+    use super::{Duration, ticks, watched, worked};
 
     #[test]
     fn work_is_counted_and_sleep_is_not() {
@@ -97,6 +104,13 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(worked(Some(child.id())), Duration::ZERO);
+    }
+
+    #[test]
+    fn times_that_are_not_there_are_no_idleness() {
+        assert_eq!(ticks("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 1 20 300 4000 5"), Some(4321));
+        assert_eq!(ticks("7 (a) S 1 2 3 4 5 6 7 8 9 10 1 20 300"), None);
+        assert_eq!(ticks("7 a"), None);
     }
 
     #[test]

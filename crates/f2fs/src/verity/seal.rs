@@ -57,7 +57,7 @@ impl Seal {
         let mut piece = vec![0; PIECE];
         while at < size {
             let length = usize::try_from(size - at).map_or(PIECE, |left| left.min(PIECE));
-            let piece = piece.get_mut(..length).unwrap_or_default();
+            let (piece, _) = piece.split_at_mut(length);
             read(at, piece)?;
             self.hash(piece, &mut hashes);
             at += length as u64;

@@ -22,7 +22,7 @@ const RUN_MAX: u64 = 1 << 20;
 pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     let left = inode.size.saturating_sub(offset);
     let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-    let buffer = buffer.get_mut(..length).unwrap_or_default();
+    let (buffer, _) = buffer.split_at_mut(length);
     if inode.is_verity() {
         let file = File { blocks, inode };
         let location = || xattrs::hidden(blocks.nodes(), inode, XattrSpace::Verity, verity::XATTR_NAME);

@@ -70,19 +70,9 @@ impl Device {
         self.shared.0.lock().unwrap().cut_after(n, mode);
     }
 
-    fn is_powered(&self) -> bool {
-        self.shared.0.lock().unwrap().is_powered()
-    }
-
-    fn power_on(&self) {
-        let mut chip = self.shared.0.lock().unwrap();
-        chip.power_on();
-        chip.faults_mut().power_cut = None;
-    }
-
     /// Starts, and does so many steps; false if the power went.
     fn session(&mut self, steps: u32) -> Result<bool, String> {
-        let told = |what: String| if self.is_powered() { Err(what) } else { Ok(()) };
+        let told = |what: String| if self.shared.is_powered() { Err(what) } else { Ok(()) };
         let opened = Ftl::open(self.shared.clone(), OpenOptions::default());
         let mut disk = match opened {
             Ok(disk) => disk,
@@ -98,7 +88,7 @@ impl Device {
                 continue;
             }
             if let Err(what) = change(&mut disk, &mut self.model, step) {
-                return if self.is_powered() { Err(format!("{step:?}: {what}")) } else { Ok(false) };
+                return if self.shared.is_powered() { Err(format!("{step:?}: {what}")) } else { Ok(false) };
             }
         }
         if self.rng.bool() {
@@ -109,7 +99,7 @@ impl Device {
                 self.model.flush();
                 Ok(true)
             }
-            Err(error) if self.is_powered() => Err(format!("close: {error}")),
+            Err(error) if self.shared.is_powered() => Err(format!("close: {error}")),
             Err(_) => Ok(false),
         }
     }
@@ -119,12 +109,12 @@ impl Device {
         self.arm(60);
         self.session(STEPS)?;
         for _ in 0..=self.rng.u32(..3) {
-            self.power_on();
+            self.shared.power_on();
             self.arm(16);
             let steps = self.rng.u32(..4);
             self.session(steps)?;
         }
-        self.power_on();
+        self.shared.power_on();
         let mut disk = self.open()?;
         self.model.meet(&mut disk).map_err(|what| format!("in the end: {what}"))?;
         for lba in (0..self.model.blocks()).step_by(7) {

@@ -27,8 +27,9 @@ pub fn statements(paper: Paper, judged: &[(Claim, Judged)]) -> String {
 fn sentence(paper: Paper, judged: &Judged) -> String {
     let is_elsewhere = paper == Paper::Pumice && *judged.verdict() == Verdict::Holds;
     let text = if is_elsewhere { judged.verdict().to_string() } else { judged.to_string() };
-    let (first, rest) = text.split_at_checked(1).unwrap_or_default();
-    first.to_uppercase() + rest
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters.clone()).collect()
 }
 
 /// The judged statements of a paper, each with its line up to the verdict. A section stands in its first line.

@@ -96,12 +96,13 @@ type Json = Result<Value, serde_json::Error>;
 
 /// The first field of two objects that differs.
 fn difference(old: &Value, new: &Value) -> Option<String> {
-    let empty = serde_json::Map::new();
-    let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        return (old != new).then(|| "parameters are no objects".to_owned());
+    };
     let all = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
-    let value = |of: &serde_json::Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or_default();
-    let mut different = all.filter(|key| value(old, key) != value(new, key));
+    let mut different = all.filter(|key| old.get(*key) != new.get(*key));
+    let told = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), Value::to_string);
     different
         .next()
-        .map(|key| format!("{key} is {} here, {} in the record", value(new, key), value(old, key)))
+        .map(|key| format!("{key} is {} here, {} in the record", told(new.get(key)), told(old.get(key))))
 }

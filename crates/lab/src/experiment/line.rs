@@ -86,7 +86,7 @@ impl Line {
     /// As JSON with a checksum, without the line's end.
     pub fn json(&self) -> io::Result<String> {
         let text = serde_json::to_string(self)?;
-        let open = text.strip_suffix('}').unwrap_or(&text);
+        let open = text.strip_suffix('}').ok_or(io::ErrorKind::InvalidData)?;
         Ok(format!("{open}{CHECKSUM}{}\"}}", checksum(open)))
     }
 

@@ -181,7 +181,7 @@ impl Case {
                 write!(how, " {mode:?}").unwrap();
                 shared.0.lock().unwrap().cut_after(operation, mode);
                 let done = Case::mend(&shared);
-                let powered = shared.0.lock().unwrap().is_powered();
+                let powered = shared.is_powered();
                 assert!(done.is_ok() || !powered, "{how}: {done:?}");
                 shared.0.lock().unwrap().power_on();
                 shared.0.lock().unwrap().faults_mut().power_cut = None;
@@ -222,7 +222,7 @@ fn scrubs(seed: u64) -> u64 {
     let (after, mode) = (case.random.below(120), case.mode());
     shared.0.lock().unwrap().cut_after(after, mode);
     let done = player.fs.as_ref().unwrap().scrub(&mut |_, _| {});
-    let powered = shared.0.lock().unwrap().is_powered();
+    let powered = shared.is_powered();
     assert!(done.is_ok() || !powered, "{}: {done:?}", case.name);
     let notes = player.notes.clone();
     drop(player);

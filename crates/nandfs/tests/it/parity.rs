@@ -115,7 +115,7 @@ impl Campaign {
         });
         let ends = life.is_ok() && self.random.below(2) == 0;
         let life = if ends { player.play(&Step::Remount) } else { life };
-        let is_powered = self.shared.0.lock().unwrap().is_powered();
+        let is_powered = self.shared.is_powered();
         assert!(life.is_ok() || !is_powered, "{life:?}");
         self.is_cut = !is_powered;
         self.sums.cuts += u64::from(self.is_cut);

@@ -58,11 +58,10 @@ fn series(seed: u64) {
         shared.0.lock().unwrap().power_on();
         arm(&mut random, &shared, 12);
         let Err(error) = mount(shared.clone(), &clock) else { break };
-        let powered = shared.0.lock().unwrap().is_powered();
+        let powered = shared.is_powered();
         assert!(!powered, "{name}: mount: {error}");
     }
-    shared.0.lock().unwrap().power_on();
-    shared.0.lock().unwrap().faults_mut().power_cut = None;
+    shared.power_on();
     let fs = mount(shared.clone(), &clock).unwrap_or_else(|error| panic!("{name}: mount: {error}"));
     let found =
         Image::take(&fs, &Image::default()).unwrap_or_else(|error| panic!("{name}: reading: {error}"));
@@ -103,7 +102,7 @@ fn grown_bad(seed: u64) {
             (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (None, None);
         }
     }
-    let powered = shared.0.lock().unwrap().is_powered();
+    let powered = shared.is_powered();
     assert!(played.is_ok() || !powered, "{name}: {played:?}");
     let notes = player.notes.clone();
     drop(player);
@@ -111,7 +110,7 @@ fn grown_bad(seed: u64) {
         shared.0.lock().unwrap().power_on();
         arm(&mut random, &shared, 12);
         let mounted = mount(shared.clone(), &clock);
-        let powered = shared.0.lock().unwrap().is_powered();
+        let powered = shared.is_powered();
         assert!(mounted.is_ok() || !powered, "{name}: {:?}", mounted.err());
         sound(&with_power(&shared), "after a cut mount").unwrap_or_else(|what| panic!("{name}: {what}"));
     }

@@ -34,7 +34,7 @@ fn remount(random: &mut Random, shared: &Shared, clock: &TestClock) -> pumice_na
         }
         match mount(shared.clone(), clock) {
             Ok(fs) => return fs,
-            Err(error) if shared.0.lock().unwrap().is_powered() => panic!("mount: {error}"),
+            Err(error) if shared.is_powered() => panic!("mount: {error}"),
             Err(_) => {}
         }
     }
@@ -53,7 +53,7 @@ fn torture(seed: u64) {
             calls += 1;
             player.play(&random.step(FILE_BYTES))
         });
-        let powered = shared.0.lock().unwrap().is_powered();
+        let powered = shared.is_powered();
         assert!(life.is_ok() || !powered, "{name}, life {round}: {life:?}");
         if powered {
             player.compare().unwrap_or_else(|what| panic!("{name}, life {round}, uncut: {what}"));

@@ -136,7 +136,7 @@ impl Life {
             }
             let wrote = (0..session).try_for_each(|_| life.write(&fs));
             done += session;
-            let powered = shared.0.lock().unwrap().is_powered();
+            let powered = shared.is_powered();
             assert!(wrote.is_ok() || !powered, "{name}: {wrote:?}");
             shared.0.lock().unwrap().faults_mut().power_cut = None;
             if powered && life.random.below(2) == 0 {

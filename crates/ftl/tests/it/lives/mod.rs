@@ -132,16 +132,6 @@ impl Life {
         self.rng.u32(..one_of) == 0
     }
 
-    fn is_powered(&self) -> bool {
-        self.shared.0.lock().unwrap().is_powered()
-    }
-
-    fn power_on(&self) {
-        let mut chip = self.shared.0.lock().unwrap();
-        chip.power_on();
-        chip.faults_mut().power_cut = None;
-    }
-
     /// Cuts in some operation soon; near ones more often, so that starts are hit.
     fn arm(&mut self) {
         let reach = [4, 30, 300, 2000][self.rng.usize(..4)];
@@ -170,7 +160,7 @@ impl Life {
     /// Starts; a chip that lost its power may lose it again and again on the way.
     fn open(&mut self) -> Ftl<Shared> {
         loop {
-            self.power_on();
+            self.shared.power_on();
             if self.was_cut && self.chance(3) {
                 self.arm();
             }
@@ -183,7 +173,7 @@ impl Life {
                     self.note_start(&disk, took);
                     return disk;
                 }
-                Err(error) => assert!(!self.is_powered(), "start: {error}"),
+                Err(error) => assert!(!self.shared.is_powered(), "start: {error}"),
             }
         }
     }
@@ -229,14 +219,14 @@ impl Life {
     fn repair(&mut self) -> Vec<&'static str> {
         self.was_repaired = true;
         loop {
-            self.power_on();
+            self.shared.power_on();
             if self.chance(2) {
                 self.arm();
             }
             let options = RepairOptions { dry_run: false, uuid: [5; 16] };
             let done = repair(self.shared.clone(), options, &mut |_, _| {});
-            let was_powered = self.is_powered();
-            self.power_on();
+            let was_powered = self.shared.is_powered();
+            self.shared.power_on();
             match done {
                 Ok((_, found)) if was_powered => return found.iter().map(|finding| finding.code).collect(),
                 Ok(_) => {}
@@ -335,9 +325,9 @@ impl Life {
             &mut Day { disk: &mut disk, model: &mut self.model, rng: &mut self.rng, now: self.now, is_whole };
         let done = work(day);
         self.now = day.now;
-        let is_over = self.is_powered() && disk.info().worn_out;
-        assert!(done.is_ok() || is_over || !self.is_powered(), "{what}: {done:?}");
-        if self.is_powered() && done.is_ok() {
+        let is_over = self.shared.is_powered() && disk.info().worn_out;
+        assert!(done.is_ok() || is_over || !self.shared.is_powered(), "{what}: {done:?}");
+        if self.shared.is_powered() && done.is_ok() {
             self.model.compare_read(&mut disk).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
         }
         self.end(disk, done.is_err());
@@ -349,7 +339,7 @@ impl Life {
 
     /// Closes the disk, unless the power is gone, a write failed, or the host stops.
     fn end(&mut self, disk: Ftl<Shared>, has_failed: bool) {
-        self.was_cut = !self.is_powered() || has_failed || self.chance(4);
+        self.was_cut = !self.shared.is_powered() || has_failed || self.chance(4);
         self.was_repaired = false;
         if self.was_cut {
             return;
@@ -361,7 +351,7 @@ impl Life {
                 self.was_cut = is_over;
             }
             Err(error) => {
-                assert!(!self.is_powered() || is_over, "close: {error}");
+                assert!(!self.shared.is_powered() || is_over, "close: {error}");
                 self.was_cut = true;
             }
         }

@@ -350,7 +350,7 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     let mut player = Player::new(shared.clone(), clock);
     shared.0.lock().unwrap().cut_after(cut.0, cut.1);
     let played = scenario(name).iter().try_for_each(|step| player.play(step));
-    assert!(played.is_err() && !shared.0.lock().unwrap().is_powered(), "the cut did not come up: {played:?}");
+    assert!(played.is_err() && !shared.is_powered(), "the cut did not come up: {played:?}");
     let notes = player.notes.clone();
     drop(player);
     shared.0.lock().unwrap().power_on();

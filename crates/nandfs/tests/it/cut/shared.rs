@@ -19,6 +19,17 @@ impl Shared {
     pub fn copy(&self) -> SimChip {
         self.0.lock().unwrap().clone()
     }
+
+    pub fn is_powered(&self) -> bool {
+        self.0.lock().unwrap().is_powered()
+    }
+
+    /// Gives it its power back, for good.
+    pub fn power_on(&self) {
+        let mut chip = self.0.lock().unwrap();
+        chip.power_on();
+        chip.faults_mut().power_cut = None;
+    }
 }
 
 impl Nand for Shared {

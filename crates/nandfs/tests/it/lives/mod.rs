@@ -117,7 +117,7 @@ impl Life {
                     self.asks.mounted(took, was_cut, has_failed, &fs.info().unwrap());
                     return fs;
                 }
-                Err(error) if self.shared.0.lock().unwrap().is_powered() => panic!("mount: {error}"),
+                Err(error) if self.shared.is_powered() => panic!("mount: {error}"),
                 Err(_) => {}
             }
         }
@@ -149,7 +149,7 @@ impl Life {
             }
             let options = RepairOptions::default().with(|it| it.now = self.clock.now());
             let done = repair(self.shared.clone(), options);
-            let was_powered = self.shared.0.lock().unwrap().is_powered();
+            let was_powered = self.shared.is_powered();
             self.shared.0.lock().unwrap().faults_mut().power_cut = None;
             match done {
                 Ok((_, found)) => return assert!(found.is_empty(), "repair of a sound volume: {found:?}"),
@@ -230,7 +230,7 @@ impl Life {
         }
         let done = work(&mut Day { player: &mut player, random: &mut self.random, calls: &mut self.calls });
         self.calls += 1;
-        let powered = self.shared.0.lock().unwrap().is_powered();
+        let powered = self.shared.is_powered();
         assert!(done.is_ok() || !powered, "{what}: {done:?}");
         if powered {
             player.compare().unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
@@ -262,7 +262,7 @@ impl Life {
                     model.remount();
                     Past::Closed(model)
                 }
-                Err(error) if self.shared.0.lock().unwrap().is_powered() => panic!("unmount: {error}"),
+                Err(error) if self.shared.is_powered() => panic!("unmount: {error}"),
                 Err(_) => Past::Cut(notes),
             },
             _ => Past::Cut(notes),

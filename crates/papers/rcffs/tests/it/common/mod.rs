@@ -5,6 +5,7 @@ pub(crate) mod full;
 #[allow(dead_code, reason = "nandfs uses all of it")]
 #[path = "../../../../../nandfs/tests/it/cut/image.rs"]
 pub(crate) mod image;
+#[allow(dead_code, reason = "nandfs uses all of it")]
 #[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
 pub(crate) mod shared;
 #[allow(dead_code, reason = "nandfs uses all of it")]
