@@ -3,6 +3,7 @@
 mod copies;
 mod look;
 mod parity;
+mod partial;
 mod signatures;
 
 use alloc::{sync::Arc, vec, vec::Vec};

@@ -159,8 +159,17 @@ impl PageCode {
     /// [`CodeError::Uncorrectable`] if a step has too many wrong bits; the others are corrected all the same.
     /// [`CodeError::Length`] if a buffer is not as long as the chip's.
     pub fn correct(&self, page: &mut [u8], spare: &[u8]) -> Result<u32, CodeError> {
+        self.correct_steps(page, spare)?.into_iter().try_fold(0, |worst, step| Ok(worst.max(step?)))
+    }
+
+    /// The same with an outcome for each step, in order.
+    pub(crate) fn correct_steps(
+        &self,
+        page: &mut [u8],
+        spare: &[u8],
+    ) -> Result<Vec<Result<u32, CodeError>>, CodeError> {
         self.check(page, spare)?;
-        let mut worst = Ok(0);
+        let mut outcomes = Vec::new();
         let mut codes = [0; MOST_CODE];
         for (data, places) in self.steps(page.chunks_exact_mut(self.code().step_bytes())) {
             for (byte, place) in codes.iter_mut().zip(places) {
@@ -170,9 +179,9 @@ impl PageCode {
                 (Code::Hamming(hamming), [a, b, c, ..]) => hamming.correct(data, [a, b, c]),
                 (Code::Bch(bch), mut codes) => bch.correct(data, codes.split_at_mut(places.len()).0),
             };
-            worst = worst.and_then(|worst: u32| bits.map(|bits| worst.max(bits)));
+            outcomes.push(bits);
         }
-        worst
+        Ok(outcomes)
     }
 
     /// The steps of a page, each with the places of its code.

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use pumice_ecc::CodeError;
 use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing};
@@ -119,6 +120,15 @@ impl<N: Nand> SoftwareEcc<N> {
         self.shown.iter_mut().zip(places).for_each(|(to, (_, from))| *to = *from);
     }
 
+    /// Reads a page and its raw spare area as they are.
+    fn read_raw(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<(), NandError> {
+        self.check(page, spare)?;
+        as_it_is(self.chip.read(page, data, &mut self.shown))?;
+        self.spread();
+        self.copy_free(spare);
+        Ok(())
+    }
+
     fn copy_free(&self, spare: &mut [u8]) {
         let free = self.raw.iter().skip(self.code.free().start);
         spare.iter_mut().zip(free).for_each(|(to, from)| *to = *from);
@@ -150,10 +160,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
     }
 
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        self.check(page, spare)?;
-        as_it_is(self.chip.read(page, data, &mut self.shown))?;
-        self.spread();
-        self.copy_free(spare);
+        self.read_raw(page, data, spare)?;
         match self.code.correct(data, &self.raw) {
             Ok(0) => Ok(ReadOutcome::Clean),
             Ok(bits) => {
@@ -163,6 +170,20 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
             Err(CodeError::Uncorrectable) => Err(NandError::Uncorrectable(page)),
             Err(_) => Err(NandError::Violation("wrong buffer length", page)),
         }
+    }
+
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>, NandError> {
+        self.read_raw(page, data, spare)?;
+        let step = self.code.code().step_bytes();
+        let outcomes = self.code.correct_steps(data, &self.raw);
+        let outcomes = outcomes.map_err(|_| NandError::Violation("wrong buffer length", page))?;
+        let numbered = outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err());
+        Ok(numbered.map(|(number, _)| number * step..(number + 1) * step).collect())
     }
 
     fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {

@@ -33,7 +33,7 @@ pub(crate) fn word_bytes(shape: &Shape) -> usize {
 }
 
 /// True if payload and head are an odd number of bytes: then the head is a whole tag, for a proof alone has four.
-fn is_odd(shape: &Shape) -> bool {
+pub(crate) fn is_odd(shape: &Shape) -> bool {
     !(shape.payload() + shape.head_bytes()).is_multiple_of(2)
 }
 

@@ -47,6 +47,17 @@ pub struct BitFlip {
     pub bit: u32,
 }
 
+/// A part of a page with a code of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Codeword {
+    /// The page.
+    pub page: PageId,
+    /// Its number in the page, from 0: [`Ecc::step_bytes`](crate::Ecc::step_bytes) of the data each. The free spare
+    /// bytes have the number behind the last of those, whether the code covers them or not.
+    pub number: u32,
+}
+
 /// Blocks wear out after a number of erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
@@ -154,6 +165,8 @@ pub struct Faults {
     pub endurance: Option<Endurance>,
     /// Pages beyond correction, each until its block is erased.
     pub unreadable: BTreeSet<PageId>,
+    /// Codewords beyond correction, each until its block is erased.
+    pub dead_codewords: BTreeSet<Codeword>,
     /// Pages that read right so many more times, and are beyond correction then, each until its block is erased.
     pub fading: BTreeMap<PageId, u32>,
     /// Pages that are beyond correction so many more times, and read right then.

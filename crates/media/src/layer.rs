@@ -1,6 +1,7 @@
 //! Chips that stand before another chip and change a part of its behaviour.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
+use core::ops::Range;
 
 use crate::nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
 use crate::pairing::Pairing;
@@ -21,6 +22,16 @@ pub trait Layer {
     /// [`Nand::read`].
     fn pass_read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome> {
         self.behind_mut().read(page, data, spare)
+    }
+
+    /// [`Nand::read_by_codeword`].
+    fn pass_read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>> {
+        self.behind_mut().read_by_codeword(page, data, spare)
     }
 
     /// [`Nand::read_spare`].
@@ -56,6 +67,14 @@ impl<L: Layer> Nand for L {
     }
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome> {
         self.pass_read(page, data, spare)
+    }
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>> {
+        self.pass_read_by_codeword(page, data, spare)
     }
     fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome> {
         self.pass_read_spare(page, spare)

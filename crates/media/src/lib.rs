@@ -73,7 +73,9 @@ pub use block::{BlockDevice, BlockError, BlockShape, Lba};
 pub use chips::chips;
 #[cfg(feature = "std")]
 pub use error::MediaError;
-pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rate, ReadDisturb, Retention};
+pub use faults::{
+    BitFlip, Codeword, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rate, ReadDisturb, Retention,
+};
 #[cfg(feature = "std")]
 pub use file_disk::FileDisk;
 #[cfg(feature = "std")]

@@ -1,6 +1,7 @@
 //! The trait of a raw NAND chip, and the words it is spoken in.
 
-use core::fmt;
+use alloc::vec::Vec;
+use core::{fmt, ops::Range};
 
 use crate::errno::Errno;
 use crate::pairing::Pairing;
@@ -198,6 +199,24 @@ pub trait Nand {
     /// On [`NandError::Uncorrectable`] the buffers are filled with the chip's bytes; another try may succeed. A cut has
     /// no effect.
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError>;
+
+    /// Reads a page like [`Nand::read`], codeword by codeword. Gives the bytes that ECC gives up on as ranges of the
+    /// data with the free spare bytes behind it, in order; all others are as they were programmed. A chip that only
+    /// knows whole pages gives up on all of it.
+    ///
+    /// Costs up to a read for each codeword. A cut has no effect.
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>, NandError> {
+        match self.read(page, data, spare) {
+            Ok(_) => Ok(Vec::new()),
+            Err(NandError::Uncorrectable(_)) => Ok(core::iter::once(0..data.len() + spare.len()).collect()),
+            Err(error) => Err(error),
+        }
+    }
 
     /// Reads the free bytes of a spare area alone, cheaper than [`Nand::read`]. They are covered by ECC on
     /// most chips but not on all: treat them as a hint until the page is read and checked.

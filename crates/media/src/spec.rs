@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
+use core::{cmp::Ordering, fmt, ops::Range};
 
 use crate::nand::{Geometry, Timing};
 use crate::pairing::Pairing;
@@ -26,6 +26,22 @@ impl Ecc {
     /// a week has time to be moved. For codes of one or two bits that is the full strength.
     pub fn wants_refresh(&self, bits: u32) -> bool {
         u64::from(bits) * 8 >= u64::from(self.bits) * 5
+    }
+
+    /// The number of the codeword that a byte of a page lies in, free spare bytes behind the data.
+    pub(crate) fn codeword(&self, page_bytes: u32, byte: u32) -> u32 {
+        if byte < page_bytes { byte / self.step_bytes } else { page_bytes.div_ceil(self.step_bytes) }
+    }
+
+    /// The bytes of a codeword of a page, free spare bytes behind the data; none if there is no such codeword.
+    pub(crate) fn bytes_of(&self, geometry: &Geometry, codeword: u32) -> Range<usize> {
+        let (data, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
+        let (start, end) = match codeword.cmp(&data.div_ceil(self.step_bytes)) {
+            Ordering::Less => (codeword * self.step_bytes, data.min((codeword + 1) * self.step_bytes)),
+            Ordering::Equal => (data, data + spare),
+            Ordering::Greater => (0, 0),
+        };
+        start as usize..end as usize
     }
 }
 
@@ -195,6 +211,11 @@ impl ChipSpec {
     /// The number of wrong bits it corrects.
     pub fn ecc(&self) -> Ecc {
         self.ecc
+    }
+
+    /// Codewords of a page, the free spare bytes among them.
+    pub fn codewords(&self) -> u32 {
+        self.ecc.codeword(self.geometry.page_bytes, u32::MAX) + 1
     }
 
     /// The places of the free bytes in the raw spare area, ascending; together `free_spare_bytes`.

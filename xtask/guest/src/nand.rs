@@ -8,13 +8,16 @@
 //! guest-nand DEVICE program-fails PAGE    programming this page fails, its block's other pages work
 //! guest-nand DEVICE erase-fails BLOCK ERASES    it can be erased so often and no more
 //! guest-nand DEVICE unreadable PAGE READS    after so many reads the page is beyond correction
+//! guest-nand DEVICE program PAGE          erase its block and program it
+//! guest-nand DEVICE lost PAGE FROM TO     these bytes of its data are beyond correction, and no others
+//! guest-nand DEVICE lost-before-6.1 ...   the same by the calls of older kernels
 //! guest-nand DEVICE corrects              wrong bits are corrected and counted
 //! guest-nand DEVICE codes hamming|bch4|bch8    the driver's software ECC equals that of `flashlog`
 //! ```
 
 mod words;
 
-use std::process::ExitCode;
+use std::{ops::Range, process::ExitCode};
 
 use pumice_ecc::Strength;
 use pumice_flashlog::{PageCode, SoftwareCode};
@@ -39,6 +42,12 @@ fn run(words: &[&str]) -> Outcome {
         ("program-fails", [page]) => program_fails(&mut chip, PageId(page.parse()?)),
         ("erase-fails", [block, erases]) => erase_fails(&mut chip, BlockId(block.parse()?), erases.parse()?),
         ("unreadable", [page, reads]) => unreadable(&mut chip, PageId(page.parse()?), reads.parse()?),
+        ("program", [page]) => program(&mut chip, PageId(page.parse()?)),
+        ("lost", [page, from, to]) => lost(&mut chip, PageId(page.parse()?), from.parse()?..to.parse()?),
+        ("lost-before-6.1", [page, from, to]) => {
+            chip.read_as_before_linux_6_1();
+            lost(&mut chip, PageId(page.parse()?), from.parse()?..to.parse()?)
+        }
         ("corrects", []) => corrects(&mut chip),
         ("codes", ["hamming"]) => codes(&mut chip, SoftwareCode::Hamming),
         ("codes", ["bch4"]) => codes(&mut chip, SoftwareCode::Bch(Strength::Four)),
@@ -227,6 +236,26 @@ fn unreadable(chip: &mut MtdChip, page: PageId, reads: u32) -> Outcome {
     let next = PageId(page.0 + 1);
     Content::of(&g, next).program(chip, next)?;
     Content::of(&g, next).is_in(chip, next)
+}
+
+fn program(chip: &mut MtdChip, page: PageId) -> Outcome {
+    let g = chip.geometry();
+    chip.erase(g.block_of(page))?;
+    Ok(Content::of(&g, page).program(chip, page)?)
+}
+
+fn lost(chip: &mut MtdChip, page: PageId, want: Range<usize>) -> Outcome {
+    let g = chip.geometry();
+    let (content, mut found) = (Content::of(&g, page), Content::blank(&g));
+    let answer = chip.read(page, &mut found.data, &mut found.spare);
+    same("read", &answer, &Err(NandError::Uncorrectable(page)))?;
+    let lost = chip.read_by_codeword(page, &mut found.data, &mut found.spare)?;
+    same("lost bytes", &lost, &vec![want.clone()])?;
+    same("spare area", &found.spare, &content.spare)?;
+    for part in [0..want.start, want.end..content.data.len()] {
+        same("other bytes", &found.data.get(part.clone()), &content.data.get(part))?;
+    }
+    Ok(())
 }
 
 /// A chip with a wrong bit in one read of a thousand: the bytes are right all the same, and the correction is told.

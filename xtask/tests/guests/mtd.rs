@@ -25,6 +25,7 @@ fn a_real_device_keeps_the_contract_of_a_chip() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
     guest.add_program(&built("guest-nand").unwrap()).unwrap();
+    guest.add_program(&installed("nandwrite").unwrap()).unwrap();
     run(
         &guest,
         "
@@ -42,6 +43,17 @@ fn a_real_device_keeps_the_contract_of_a_chip() {
         large weakpages=130:0; nand program-fails 130
         large weakblocks=5:3; nand erase-fails 5 3
         large gravepages=200:4; nand unreadable 200 4
+        # Bits fall in one codeword of page 70. A Hamming code may put so many right, wrongly.
+        hurt() {
+            nand program 70
+            head -c 2112 /dev/zero | tr '\\0' '\\377' >/tmp/page
+            head -c 24 /dev/zero | dd of=/tmp/page bs=1 seek=$1 conv=notrunc 2>/dev/null
+            nandwrite -q -n -o -s $((70 * 2048)) /dev/mtd0 /tmp/page
+        }
+        for verb in lost lost-before-6.1; do
+            large bch=4; hurt 600; nand $verb 70 512 1024
+            large bch=8; hurt 1536; nand $verb 70 1536 2048
+        done
         small bitflips=1; nand corrects
         large bitflips=1; nand corrects
         ",

@@ -140,8 +140,11 @@ fn time_and_wear_are_set_and_kept() {
     world.say("nand kill chip --page 3 --after 2").good();
     world.say("nand kill chip --page 4,5 --until 1").good();
     assert_eq!((stat("fading_pages"), stat("stuttering_pages")), (1.into(), 2.into()));
+    world.say("nand kill chip --page 6,7 --codeword 0,2").good();
+    assert_eq!((stat("dead_codewords"), stat("unreadable_pages")), (4.into(), 0.into()));
     world.say("nand kill chip --lift").good();
     assert_eq!((stat("fading_pages"), stat("stuttering_pages")), (0.into(), 0.into()));
+    assert_eq!(stat("dead_codewords"), 0);
     world.say("nand flip chip --spare --page 1 --bits 0,63").good();
     assert_eq!(stat("flipped_bits"), 2);
     world.say("nand flip chip --spare --page 1 --bits 64").bad(1, &["no bit 64", "0 to 63"]);
@@ -221,4 +224,24 @@ fn pages_of_a_dump_beyond_its_codes_are_unreadable() {
     world.say("nand create --ecc bch4 other").bad(2, &["--ecc", "--geometry"]);
     world.say("nand create --geometry 512+16:8:16 --ecc bch8 other").bad(1, &["the codes need", "16 bytes"]);
     assert!(!world.path("other").exists());
+}
+
+/// More pages of an erase block lack a codeword than it has parity, each another one: nothing is lost. The same one in
+/// as many is.
+#[test]
+fn codewords_come_back_by_parity() {
+    let world = World::new();
+    world.say("mkfs --chip slc-2k-2g --size 16M --parity-pages 2 chip").good();
+    fs::write(world.path("numbers"), (0..60_000_u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    world.say("put chip numbers /").good();
+    let kill = |pages: std::ops::Range<u32>, number: &dyn Fn(u32) -> u32| {
+        for page in pages {
+            world.say(&format!("nand kill chip --page {page} --codeword {}", number(page % 3))).good();
+        }
+    };
+    kill(450..456, &|turn| turn);
+    world.say("fsck -n chip").good();
+    kill(450..456, &|_| 0);
+    let found = world.say("fsck -n chip");
+    assert_eq!((found.code, found.out.matches("data-unreadable").count()), (4, 6), "{found:?}");
 }

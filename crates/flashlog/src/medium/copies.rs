@@ -12,9 +12,10 @@ use pumice_ecc::Repair;
 use pumice_media::NandError;
 
 use super::parity::{push, taken};
+use super::partial::{Partial, Runs};
 use super::{Medium, Page};
 use crate::shape::{Place, Shape, TagPlace};
-use crate::stripe::{CHECK, of_word, word, word_bytes};
+use crate::stripe::{CHECK, of_word, word_bytes};
 use crate::tag::{Tag, header_check, proves};
 
 /// The first superpage for copies in a block of copies; those before are the owner's.
@@ -99,7 +100,7 @@ impl Medium<'_> {
         while let Some((index, _)) = self.next_programmed(block, end)? {
             end = index + 1;
         }
-        let mut known: Vec<Option<Vec<u8>>> = Vec::new();
+        let mut known: Vec<Partial> = Vec::new();
         let others = self.copies.clone();
         let places = others
             .iter()
@@ -112,10 +113,11 @@ impl Medium<'_> {
             let may_cover = |covered: &u32| marks.iter().any(|found| is_it(found, *covered));
             for covered in (wanted + 1..=end).rev().filter(may_cover) {
                 while let Some(index) = u32::try_from(known.len()).ok().filter(|index| *index < end) {
-                    let lost = index == wanted;
-                    known.push(if lost { None } else { self.word_of(shape.page(block, index))? });
+                    let it = shape.page(block, index);
+                    known.push(if index == wanted { Partial::nothing(&shape) } else { self.partial(it)? });
                 }
-                let found = self.by_copy(block, known.get(..covered as usize).unwrap_or_default(), at)?;
+                let known = known.get(..covered as usize).unwrap_or_default();
+                let found = self.by_copy((block, wanted), known, at)?;
                 for (index, proved) in &found {
                     self.keep(shape.page(block, *index), proved);
                 }
@@ -137,35 +139,38 @@ impl Medium<'_> {
         Ok(marks)
     }
 
-    /// The superpages that a copy at a place brings back, out of the first ones of a block, given the known ones.
+    /// The superpages that a copy at a place brings back, out of the first ones of a block: all, or where too many lack
+    /// something, the wanted one.
     fn by_copy(
         &mut self,
-        block: u32,
-        known: &[Option<Vec<u8>>],
+        (block, wanted): Place,
+        known: &[Partial],
         (other, first): Place,
     ) -> Result<Vec<(u32, Arc<Page>)>, NandError> {
         let shape = self.shape;
         let parity = shape.parity();
-        let mut words = Vec::new();
-        for index in first..first + parity {
-            let raw = self.read_place((other, index))?;
-            let is_there = raw.readable && !raw.is_blank;
-            words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
-        }
-        let Ok(mut repair) = Repair::new(parity as usize, word_bytes(&shape)) else { return Ok(Vec::new()) };
-        if known.iter().chain(&words).filter(|word| word.is_none()).count() > parity as usize {
-            return Ok(Vec::new());
-        }
-        for word in known.iter().chain(&words) {
-            push(&mut repair, word.as_deref());
-        }
-        let Ok(lost) = repair.finish() else { return Ok(Vec::new()) };
-        let places = 0..u32::try_from(known.len()).unwrap_or(0);
-        let proved = |index| {
-            let (payload, head) = of_word(&shape, taken(&lost, index)?);
+        let places = first..first + parity;
+        let copy = places.map(|index| self.partial_parity((other, index))).collect::<Result<Vec<_>, _>>()?;
+        let proved = |index, word| {
+            let (payload, head) = of_word(&shape, word);
             Some((index, Arc::new(proved(&shape, shape.page(block, index), payload, &head)?)))
         };
-        Ok(places.filter_map(proved).collect())
+        if known.iter().chain(&copy).filter(|known| known.word().is_none()).count() > parity as usize {
+            let it = self.partial(shape.page(block, wanted))?;
+            let (before, behind) = known.split_at(wanted as usize);
+            let all = || before.iter().chain([&it]).chain(behind.iter().skip(1)).chain(&copy);
+            let lost: Vec<_> = all().map(|known| known.lost().to_vec()).collect();
+            let Some(mut runs) = Runs::of(&lost, wanted as usize, parity as usize) else {
+                return Ok(Vec::new());
+            };
+            all().for_each(|known| runs.push(known));
+            return Ok(runs.finish(it).and_then(|word| proved(wanted, word)).into_iter().collect());
+        }
+        let Ok(mut repair) = Repair::new(parity as usize, word_bytes(&shape)) else { return Ok(Vec::new()) };
+        known.iter().chain(&copy).for_each(|known| push(&mut repair, known.word()));
+        let Ok(lost) = repair.finish() else { return Ok(Vec::new()) };
+        let places = 0..u32::try_from(known.len()).unwrap_or(0);
+        Ok(places.filter_map(|index| proved(index, taken(&lost, index)?)).collect())
     }
 }
 

@@ -1,19 +1,20 @@
 //! Parity on the medium: programmed at the end of an erase block, and read to bring back pages that ECC gives up on.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 
 use pumice_ecc::{MOST_PARITY, Repair};
 use pumice_media::NandError;
 
-use super::{Fault, Medium, Page, RawPage};
+use super::partial::Partial;
+use super::{Medium, Page, RawPage};
 use crate::shape::{Shape, TagPlace};
 use crate::stripe::{of_word, word, word_bytes};
 use crate::tag::{Tag, proves, seal};
 
-/// Parity over places of a block, from the first on; pages of it that are missing are `None`.
-struct Known {
-    places: u32,
-    words: Vec<Option<Vec<u8>>>,
+/// Parity over places of a block, from the first on.
+pub(super) struct Known {
+    pub(super) places: u32,
+    pub(super) words: Vec<Partial>,
 }
 
 impl Medium<'_> {
@@ -54,7 +55,7 @@ impl Medium<'_> {
 
     /// True if all parity of a block that is not filled any more can be read. Always without parity.
     pub fn has_parity(&mut self, block: u32) -> Result<bool, NandError> {
-        Ok(self.parity_of(block)?.words.iter().all(Option::is_some))
+        Ok(self.parity_of(block)?.words.iter().all(|known| known.word().is_some()))
     }
 
     /// The number of parity superpages by the first superpage of a block, if it proves itself, on a chip of which
@@ -80,15 +81,11 @@ impl Medium<'_> {
     fn parity_of(&mut self, block: u32) -> Result<Known, NandError> {
         let shape = self.shape;
         if let Some(stripe) = self.stripes.of(block) {
-            let words = stripe.words().map(|word| Some(word.to_vec())).collect();
+            let words = stripe.words().map(|word| Partial::whole(word.to_vec())).collect();
             return Ok(Known { places: stripe.places(), words });
         }
-        let mut words = Vec::new();
-        for index in shape.pages()..shape.pages() + shape.parity() {
-            let raw = self.read_place((block, index))?;
-            let is_there = raw.readable && !raw.is_blank;
-            words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
-        }
+        let places = shape.pages()..shape.pages() + shape.parity();
+        let words = places.map(|index| self.partial_parity((block, index))).collect::<Result<_, _>>()?;
         Ok(Known { places: shape.pages(), words })
     }
 
@@ -105,26 +102,33 @@ impl Medium<'_> {
     fn rebuild_by_parity(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
-        let Known { places, words } = self.parity_of(block)?;
-        let mut spare = words.iter().flatten().count();
-        if spare == 0 || wanted >= places {
+        let parity = self.parity_of(block)?;
+        let Known { places, words } = &parity;
+        if wanted >= *places || !words.iter().any(Partial::has_any) {
             return Ok(None);
         }
         let Ok(mut repair) = Repair::new(words.len(), word_bytes(&shape)) else { return Ok(None) };
-        for index in 0..places {
-            let known = if index == wanted { None } else { self.word_of(shape.page(block, index))? };
-            if known.is_none() {
-                let Some(rest) = spare.checked_sub(1) else { return Ok(None) };
-                spare = rest;
+        let (mut lost, mut dead) = (Vec::new(), 0);
+        for index in 0..*places {
+            let it = shape.page(block, index);
+            let known = if index == wanted { Partial::nothing(&shape) } else { self.partial(it)? };
+            dead += usize::from(index != wanted && !known.has_any());
+            if dead > words.len() {
+                return Ok(None);
             }
-            push(&mut repair, known.as_deref());
+            push(&mut repair, known.word());
+            lost.push(known.lost().to_vec());
         }
-        for known in &words {
-            push(&mut repair, known.as_deref());
+        for known in words {
+            push(&mut repair, known.word());
+            lost.push(known.lost().to_vec());
+        }
+        if lost.iter().filter(|lost| !lost.is_empty()).count() > words.len() {
+            return self.rebuild_by_codeword(page, &parity, lost);
         }
         let Ok(lost) = repair.finish() else { return Ok(None) };
         let mut found = None;
-        for (index, bytes) in (0..places).filter_map(|index| Some((index, taken(&lost, index)?))) {
+        for (index, bytes) in (0..*places).filter_map(|index| Some((index, taken(&lost, index)?))) {
             let at = shape.page(block, index);
             let Some(proved) = proved(&shape, at, bytes) else { continue };
             let proved = Arc::new(proved);
@@ -134,16 +138,6 @@ impl Medium<'_> {
             }
         }
         Ok(found)
-    }
-
-    /// A superpage as it counts for parity; `None` if it cannot be read.
-    pub(super) fn word_of(&mut self, page: u32) -> Result<Option<Vec<u8>>, NandError> {
-        match self.prove_raw(page) {
-            Ok((found, head)) => Ok(Some(word(&self.shape, &found.payload, &head))),
-            Err(Fault::Erased(_)) => Ok(Some(vec![0; word_bytes(&self.shape)])),
-            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
-            Err(Fault::Chip(error)) => Err(error),
-        }
     }
 }
 
@@ -164,7 +158,7 @@ pub(super) fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
 }
 
 /// A superpage that was brought back, if it proves itself.
-fn proved(shape: &Shape, page: u32, bytes: Vec<u8>) -> Option<Page> {
+pub(super) fn proved(shape: &Shape, page: u32, bytes: Vec<u8>) -> Option<Page> {
     let (payload, mut head) = of_word(shape, bytes);
     let (tag, _) = Tag::proved(shape, page, &payload, &mut head)?;
     Some(Page { tag, payload })

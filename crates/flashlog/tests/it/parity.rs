@@ -2,7 +2,7 @@
 
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
 use pumice_knobs::FLASHLOG_PARITY;
-use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, PageId, SimChip};
+use pumice_media::{AnyChip, BitFlip, ChipSpec, Codeword, Nand, PageId, SimChip};
 
 const BLOCK: u32 = 2;
 const PAGES: u32 = 12;
@@ -225,6 +225,25 @@ fn copies_bring_back_what_they_cover() {
     FLASHLOG_PARITY.ran(seeds(), cases);
 }
 
+/// The same of codewords, and of a copy that lacks one, too.
+#[test]
+fn copies_bring_back_codewords() {
+    let mut open = medium_with(TagPlace::Spare, 1, 1, 2);
+    let shape = *open.shape();
+    copied(&mut open, &[5], 5);
+    let mut chip = open.into_chip().take::<SimChip>().unwrap();
+    let copy = COPIES * PAGES + 1;
+    for (page, number) in [(0, 0), (2, 4), (3, 2), (4, 1)].map(|(index, n)| (BLOCK * PAGES + index, n)) {
+        chip.faults_mut().dead_codewords.insert(Codeword { page: PageId(page), number });
+    }
+    chip.faults_mut().dead_codewords.insert(Codeword { page: PageId(copy), number: 2 });
+    let mut hurt = Medium::new(AnyChip::own(chip), shape);
+    hurt.set_copies(vec![COPIES], [BLOCK]);
+    for index in 0..5 {
+        assert_eq!(is_right(&mut hurt, index), index != 3, "page {index}: the copy lacks what page 3 does");
+    }
+}
+
 /// The highest byte of a sequence number shares a symbol with the mark of a copy.
 #[test]
 fn copies_bring_back_high_sequence_numbers() {
@@ -327,4 +346,59 @@ fn a_page_of_which_a_cut_left_only_the_signature_is_not_blank() {
     *spare.last_mut().unwrap() = 0;
     chip.program(shape.chip_page(page, 0), &data, &spare).unwrap();
     assert!(!Medium::new(AnyChip::own(chip), shape).is_blank(page).unwrap());
+}
+
+/// Each of more superpages than there is parity lacks one codeword, each another one: all come back, as long as no
+/// codeword is lost too often.
+#[test]
+fn codewords_come_back_where_pages_would_not() {
+    // Codewords of 256 bytes: four of the data and one of the spare area in each page of the chip.
+    for (place, parts, parity) in
+        [(TagPlace::Spare, 1, 1), (TagPlace::Spare, 2, 2), (TagPlace::Page, 1, 3), (TagPlace::Page, 2, 1)]
+    {
+        let mut full = medium(place, parts, parity);
+        let places: Vec<u32> = (0..full.shape().pages()).collect();
+        fill(&mut full, &places, true);
+        let shape = *full.shape();
+        let chip = full.into_chip().take::<SimChip>().unwrap();
+        let numbers = if place == TagPlace::Spare { 5 } else { 4 };
+        for seed in seeds() {
+            FLASHLOG_PARITY.begin(seed);
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut all: Vec<u32> = (0..PAGES).collect();
+            let mut chip = chip.clone();
+            let mut hurt = std::collections::BTreeSet::new();
+            for (part, number) in (0..parts).flat_map(|part| (0..numbers).map(move |number| (part, number))) {
+                rng.shuffle(&mut all);
+                for index in all.iter().take(parity as usize) {
+                    let page = PageId((BLOCK * PAGES + index) * parts + part);
+                    chip.faults_mut().dead_codewords.insert(Codeword { page, number });
+                    hurt.insert(*index);
+                }
+            }
+            assert!(hurt.len() > parity as usize, "seed {seed}: as many pages as have parity");
+            let mut hurt = Medium::new(AnyChip::own(chip), shape);
+            for index in &places {
+                assert!(is_right(&mut hurt, *index), "seed {seed}, {place:?}+{parity}: {index}");
+            }
+        }
+    }
+}
+
+/// One codeword more than there is parity, of the same number: what lacks it is lost, and all else comes back.
+#[test]
+fn a_codeword_that_too_many_lack_is_lost() {
+    let mut full = medium(TagPlace::Spare, 1, 2);
+    let places: Vec<u32> = (0..full.shape().pages()).collect();
+    fill(&mut full, &places, true);
+    let shape = *full.shape();
+    let mut chip = full.into_chip().take::<SimChip>().unwrap();
+    for (index, number) in [(0, 1), (3, 1), (7, 1), (5, 0), (9, 3), (11, 4)] {
+        let page = PageId(BLOCK * PAGES + index);
+        chip.faults_mut().dead_codewords.insert(Codeword { page, number });
+    }
+    let mut hurt = Medium::new(AnyChip::own(chip), shape);
+    for index in places {
+        assert_eq!(is_right(&mut hurt, index), ![0, 3, 7].contains(&index), "page {index}");
+    }
 }

@@ -8,6 +8,7 @@ mod ioctl;
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -36,6 +37,8 @@ pub struct MtdChip {
     free: Vec<(u32, u32)>,
     /// Wrong bits of a codeword from which on the driver asks for a refresh.
     refresh_bits: u32,
+    /// Data bytes of a codeword; those of a page where the driver does not tell.
+    step_bytes: usize,
     /// False from the first `MEMREAD` that the kernel does not know.
     has_read_call: bool,
     stats: NandStats,
@@ -65,9 +68,23 @@ impl MtdChip {
             .and_then(|bits| u32::try_from(bits).ok())
             .unwrap_or(1)
             .max(1);
+        let step_bytes = attributes
+            .number("ecc_step_size")
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .filter(|bytes| *bytes > 0)
+            .unwrap_or(geometry.page_bytes as usize);
         let runs = layout.map_or(Vec::new(), |l| l.free.iter().map(|run| (run.offset, run.length)).collect());
         let stats = NandStats::default();
-        Ok(MtdChip { file, geometry, pairing, free: runs, refresh_bits, has_read_call: true, stats })
+        Ok(MtdChip {
+            file,
+            geometry,
+            pairing,
+            free: runs,
+            refresh_bits,
+            step_bytes,
+            has_read_call: true,
+            stats,
+        })
     }
 
     /// Reads with the calls that kernels before 6.1 have, whatever this one has: to try that way on any.
@@ -250,6 +267,37 @@ impl Nand for MtdChip {
         self.read_at(page, at, data, spare)
     }
 
+    /// A driver that reads whole pages only gives up on each codeword of a page with a lost one.
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>, NandError> {
+        let at = self.admit(page, Some(data.len()), spare.len())?;
+        let end = data.len();
+        let (mut lost, mut start) = (Vec::new(), 0);
+        let mut note = |range, outcome: Result<ReadOutcome, NandError>| match outcome {
+            Ok(_) => Ok(()),
+            Err(NandError::Uncorrectable(_)) => {
+                lost.push(range);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        for bytes in data.chunks_mut(self.step_bytes) {
+            let behind = start + bytes.len();
+            self.stats.page_reads += 1;
+            note(start..behind, self.read_at(page, at + start as u64, bytes, &mut []))?;
+            start = behind;
+        }
+        if !spare.is_empty() {
+            self.stats.spare_reads += 1;
+            note(end..end + spare.len(), self.read_at(page, at, &mut [], spare))?;
+        }
+        Ok(lost)
+    }
+
     fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
         let at = self.admit(page, None, spare.len())?;
         self.stats.spare_reads += 1;
@@ -340,6 +388,7 @@ mod tests {
             pairing: Pairing::Unpaired,
             free: Vec::new(),
             refresh_bits: 1,
+            step_bytes: 256,
             has_read_call: true,
             stats: NandStats::default(),
         }

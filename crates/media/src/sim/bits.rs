@@ -3,7 +3,6 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::nand::ReadOutcome;
 use crate::spec::Ecc;
 
 /// The wrong bits of a page, numbered from its first data bit, spare bytes following.
@@ -37,49 +36,39 @@ impl WrongBits {
     }
 
     /// Corrects each codeword that can be corrected and flips the wrong bits of the others in the buffers, and those
-    /// of the spare bytes where no code covers them.
-    /// Returns None if any is beyond correction. With an empty `data` only the spare bytes are judged.
+    /// of the spare bytes where no code covers them. Gives the wrong bits of the worst of the corrected ones, and the
+    /// numbers of those beyond correction. With an empty `data` only the spare bytes are judged.
     pub(super) fn judge(
         &self,
         ecc: Ecc,
         page_bytes: u32,
         data: &mut [u8],
         spare: &mut [u8],
-    ) -> Option<ReadOutcome> {
-        let mut worst = 0;
-        let mut lost = false;
+    ) -> (u32, Vec<u32>) {
+        let (mut worst, mut lost) = (0, Vec::new());
         let bits: Vec<u32> = self.bits.iter().copied().collect();
-        for word in bits.chunk_by(|a, b| codeword(ecc, page_bytes, *a) == codeword(ecc, page_bytes, *b)) {
-            let in_data = word.first().is_some_and(|bit| bit / 8 < page_bytes);
+        let number = |bit: &u32| ecc.codeword(page_bytes, bit / 8);
+        for word in bits.chunk_by(|a, b| number(a) == number(b)) {
+            let Some(first) = word.first() else { continue };
+            let in_data = first / 8 < page_bytes;
             if in_data && data.is_empty() {
                 continue;
             }
-            if !in_data && !ecc.covers_spare {
-                for bit in word {
-                    flip_in(data, spare, page_bytes, *bit);
-                }
+            let wrong = u32::try_from(word.len()).unwrap_or(u32::MAX);
+            let is_covered = in_data || ecc.covers_spare;
+            if is_covered && wrong <= ecc.bits {
+                worst = worst.max(wrong);
                 continue;
             }
-            let wrong = u32::try_from(word.len()).unwrap_or(u32::MAX);
-            worst = worst.max(wrong);
-            if wrong > ecc.bits {
-                lost = true;
-                for bit in word {
-                    flip_in(data, spare, page_bytes, *bit);
-                }
+            if is_covered {
+                lost.push(number(first));
+            }
+            for bit in word {
+                flip_in(data, spare, page_bytes, *bit);
             }
         }
-        match (lost, worst) {
-            (true, _) => None,
-            (false, 0) => Some(ReadOutcome::Clean),
-            (false, bits) => Some(ReadOutcome::Corrected { bits, refresh: ecc.wants_refresh(bits) }),
-        }
+        (worst, lost)
     }
-}
-
-/// The codeword a bit lies in; the spare bytes are the last one.
-fn codeword(ecc: Ecc, page_bytes: u32, bit: u32) -> u32 {
-    bit.checked_div(8).filter(|byte| *byte < page_bytes).map_or(u32::MAX, |byte| byte / ecc.step_bytes)
 }
 
 fn flip_in(data: &mut [u8], spare: &mut [u8], page_bytes: u32, bit: u32) {

@@ -14,6 +14,8 @@
 //!   wrong bits than the code corrects reads right, one with more reads wrong and the page is uncorrectable. Real codes
 //!   may also miscorrect; here only the noise of [`CutMode::Garbage`] may read clean, so that file systems check their
 //!   reads. If the code leaves the spare area out, wrong bits there are neither corrected nor noticed.
+//! - **Dead codewords** are listed, or have too many wrong bits. The others of their pages read right
+//!   ([`Nand::read_by_codeword`]), those of listed unreadable pages and of pages after a cut do not.
 //! - **Reads that vary.** Listed pages fail at first and read at another try, or read at first and fade for good; and a
 //!   share of all reads fails.
 //! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for their effects. A page that looks
@@ -38,6 +40,11 @@ mod charge;
 mod damage;
 mod reading;
 mod writing;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use reading::Judged;
 
 use crate::faults::{self, CutMode, FaultCounts, Faults, PowerCut};
 use crate::mem_store::MemStore;
@@ -247,6 +254,28 @@ impl<S: Store> SimChip<S> {
         Some(cut.mode)
     }
 
+    /// Reads a page with its spare area.
+    fn read_page(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<Judged, NandError> {
+        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
+        self.memory.stats.page_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_page_ns;
+        let state = self.store.read(block, index, data, spare)?;
+        self.judge(page, state, data, spare)
+    }
+
+    fn judge(
+        &mut self,
+        page: PageId,
+        state: PageState,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Judged, NandError> {
+        if self.armed {
+            return self.read_faulty(page, state, data, spare);
+        }
+        Ok(if state == PageState::Garbage { Judged::Lost } else { Judged::Right(ReadOutcome::Clean) })
+    }
+
     /// A generator for this operation alone.
     fn random(&self, seed: u64) -> fastrand::Rng {
         faults::random(seed, self.memory.operations)
@@ -274,14 +303,24 @@ impl<S: Store> Nand for SimChip<S> {
     }
 
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
-        self.memory.stats.page_reads += 1;
-        self.memory.stats.device_ns += self.spec.timing.read_page_ns;
-        let state = self.store.read(block, index, data, spare)?;
-        if self.armed {
-            return self.read_faulty(page, state, data, spare);
-        }
-        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+        let judged = self.read_page(page, data, spare)?;
+        self.outcome(page, &judged)
+    }
+
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<Range<usize>>, NandError> {
+        let (ecc, geometry) = (self.spec.ecc, self.spec.geometry);
+        Ok(match self.read_page(page, data, spare)? {
+            Judged::Right(_) => Vec::new(),
+            Judged::Lost => core::iter::once(0..data.len() + spare.len()).collect(),
+            Judged::LostCodewords(lost) => {
+                lost.into_iter().map(|number| ecc.bytes_of(&geometry, number)).collect()
+            }
+        })
     }
 
     fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
@@ -289,10 +328,8 @@ impl<S: Store> Nand for SimChip<S> {
         self.memory.stats.spare_reads += 1;
         self.memory.stats.device_ns += self.spec.timing.read_spare_ns;
         let state = self.store.read(block, index, &mut [], spare)?;
-        if self.armed {
-            return self.read_faulty(page, state, &mut [], spare);
-        }
-        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+        let judged = self.judge(page, state, &mut [], spare)?;
+        self.outcome(page, &judged)
     }
 
     fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {

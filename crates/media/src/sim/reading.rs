@@ -1,11 +1,23 @@
 //! Reads of a chip with faults: the wrong bits, and the caller's result.
 
+use alloc::vec::Vec;
+
 use super::SimChip;
 use super::bits::WrongBits;
 use super::charge;
-use crate::faults;
+use crate::faults::{self, Codeword};
 use crate::nand::{NandError, PageId, ReadOutcome};
 use crate::store::{PageState, Store};
+
+/// The bytes of a page that a read got right.
+pub(super) enum Judged {
+    /// All.
+    Right(ReadOutcome),
+    /// None is sure to be.
+    Lost,
+    /// All but these codewords.
+    LostCodewords(Vec<u32>),
+}
 
 impl<S: Store> SimChip<S> {
     /// Reads with faults set: collects the wrong bits and lets ECC judge them.
@@ -15,37 +27,57 @@ impl<S: Store> SimChip<S> {
         state: PageState,
         data: &mut [u8],
         spare: &mut [u8],
-    ) -> Result<ReadOutcome, NandError> {
-        let block = self.spec.geometry.block_of(page);
+    ) -> Result<Judged, NandError> {
+        let geometry = self.spec.geometry;
+        let block = geometry.block_of(page);
         if self.memory.faults.is_factory_bad(block) {
             data.fill(0);
             spare.fill(0);
-            return self.uncorrectable(page);
+            return Ok(Judged::Lost);
         }
         if self.memory.faults.read_disturb.is_some() {
             self.store.count_read(block)?;
         }
         if !state.is_written() {
-            return Ok(ReadOutcome::Clean);
+            return Ok(Judged::Right(ReadOutcome::Clean));
         }
         let bits = self.wrong_bits(page)?;
         self.counts.flipped_bits += bits.count();
-        let judged = bits.judge(self.spec.ecc, self.spec.geometry.page_bytes, data, spare);
+        let (worst, mut lost) = bits.judge(self.spec.ecc, geometry.page_bytes, data, spare);
         if state == PageState::Garbage {
-            return self.uncorrectable(page);
+            return Ok(Judged::Lost);
         }
         if self.memory.faults.unreadable.contains(&page) || self.varies(page) {
-            // More than any code corrects, so that nobody gets the data through by luck.
-            data.iter_mut().chain(spare).step_by(8).for_each(|byte| *byte ^= 1);
-            return self.uncorrectable(page);
+            spoil(data.iter_mut().chain(spare));
+            return Ok(Judged::Lost);
         }
-        match judged {
-            None => self.uncorrectable(page),
-            Some(outcome) => {
-                self.counts.corrected_reads += u64::from(outcome != ReadOutcome::Clean);
-                Ok(outcome)
+        for number in self.dead_codewords(page) {
+            let bytes = self.spec.ecc.bytes_of(&geometry, number);
+            let is_spare = bytes.start >= geometry.page_bytes as usize;
+            if bytes.is_empty() {
+                continue;
+            }
+            match data.get_mut(bytes) {
+                Some(bytes) => spoil(bytes.iter_mut()),
+                None if is_spare => spoil(spare.iter_mut()),
+                // The spare area alone is read.
+                None => continue,
+            }
+            if !is_spare || self.spec.ecc.covers_spare {
+                lost.push(number);
             }
         }
+        if lost.is_empty() {
+            let outcome = match worst {
+                0 => ReadOutcome::Clean,
+                bits => ReadOutcome::Corrected { bits, refresh: self.spec.ecc.wants_refresh(bits) },
+            };
+            self.counts.corrected_reads += u64::from(outcome != ReadOutcome::Clean);
+            return Ok(Judged::Right(outcome));
+        }
+        lost.sort_unstable();
+        lost.dedup();
+        Ok(Judged::LostCodewords(lost))
     }
 
     /// True if the page cannot be read this time, though at other times it can.
@@ -66,9 +98,21 @@ impl<S: Store> SimChip<S> {
         fails
     }
 
-    pub(super) fn uncorrectable<T>(&mut self, page: PageId) -> Result<T, NandError> {
-        self.counts.uncorrectable_reads += 1;
-        Err(NandError::Uncorrectable(page))
+    /// The outcome of a read of a page.
+    pub(super) fn outcome(&mut self, page: PageId, judged: &Judged) -> Result<ReadOutcome, NandError> {
+        match judged {
+            Judged::Right(outcome) => Ok(*outcome),
+            Judged::Lost | Judged::LostCodewords(_) => {
+                self.counts.uncorrectable_reads += 1;
+                Err(NandError::Uncorrectable(page))
+            }
+        }
+    }
+
+    /// The dead codewords of a page, by number.
+    fn dead_codewords(&self, page: PageId) -> Vec<u32> {
+        let (first, last) = (Codeword { page, number: 0 }, Codeword { page, number: u32::MAX });
+        self.memory.faults.dead_codewords.range(first..=last).map(|codeword| codeword.number).collect()
     }
 
     pub(super) fn wrong_bits(&mut self, page: PageId) -> Result<WrongBits, NandError> {
@@ -101,4 +145,9 @@ impl<S: Store> SimChip<S> {
         }
         Ok(bits)
     }
+}
+
+/// Spoils more bits than any code corrects, so that nobody gets the data through by luck.
+fn spoil<'a>(bytes: impl Iterator<Item = &'a mut u8>) {
+    bytes.step_by(8).for_each(|byte| *byte ^= 1);
 }

@@ -146,6 +146,7 @@ impl<S: Store> SimChip<S> {
             let geometry = self.spec.geometry;
             let faults = &mut self.memory.faults;
             faults.unreadable.retain(|page| geometry.block_of(*page) != block);
+            faults.dead_codewords.retain(|codeword| geometry.block_of(codeword.page) != block);
             faults.flips.retain(|flip| geometry.block_of(flip.page) != block);
             faults.fading.retain(|page, _| geometry.block_of(*page) != block);
             faults.stuttering.retain(|page, _| geometry.block_of(*page) != block);

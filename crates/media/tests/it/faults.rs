@@ -1,8 +1,8 @@
 //! Every fault strikes, is counted and can be lifted.
 
 use pumice_media::{
-    BitFlip, BlockId, ChipSpec, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState, Pairing,
-    Rate, ReadDisturb, ReadOutcome, Retention, SimChip,
+    BitFlip, BlockId, ChipSpec, Codeword, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState,
+    Pairing, Rate, ReadDisturb, ReadOutcome, Retention, SimChip,
 };
 
 const SEED: u64 = 7;
@@ -520,4 +520,38 @@ fn a_cut_upper_page_destroys_the_lower_one() {
             (0..at).for_each(|other| assert_eq!(read(&mut chip, other).0, Ok(ReadOutcome::Clean)));
         }
     }
+}
+
+/// A page with a lost codeword is beyond correction, and its other codewords read right.
+#[test]
+fn a_page_loses_codewords() {
+    // Eight codewords of 512 data bytes, and the spare area's.
+    let mut chip = chip();
+    program(&mut chip, 3).unwrap();
+    program(&mut chip, 4).unwrap();
+    let lost = |chip: &mut SimChip, at| {
+        let (mut data, mut spare) = page(chip, 0);
+        let lost = chip.read_by_codeword(PageId(at), &mut data, &mut spare).unwrap();
+        let is_lost = |byte| lost.iter().any(|lost| lost.contains(&byte));
+        assert!(data.iter().chain(&spare).enumerate().all(|(at, byte)| *byte == 0xA5 || is_lost(at)));
+        lost
+    };
+    assert_eq!(lost(&mut chip, 3), []);
+    let end = 4096 + page(&chip, 0).1.len();
+    for number in [1, 8] {
+        chip.faults_mut().dead_codewords.insert(Codeword { page: PageId(3), number });
+    }
+    for bit in 0..9 {
+        chip.faults_mut().flips.insert(BitFlip { page: PageId(3), bit: 3 * 4096 + 100 * bit });
+    }
+    assert_eq!(lost(&mut chip, 3), [512..1024, 1536..2048, 4096..end]);
+    assert_eq!(read(&mut chip, 3).0, Err(NandError::Uncorrectable(PageId(3))));
+    assert_eq!(read(&mut chip, 4).0, Ok(ReadOutcome::Clean));
+    let mut spare = page(&chip, 0).1;
+    assert!(chip.read_spare(PageId(3), &mut spare).is_err());
+    assert!(chip.read_spare(PageId(4), &mut spare).is_ok());
+    chip.faults_mut().unreadable.insert(PageId(4));
+    assert_eq!(lost(&mut chip, 4), std::slice::from_ref(&(0..end)));
+    chip.erase(BlockId(0)).unwrap();
+    assert!(chip.faults().dead_codewords.is_empty());
 }

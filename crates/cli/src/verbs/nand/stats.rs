@@ -89,9 +89,10 @@ fn print(chip: &ChipFile, wear: &Wear) -> Outcome {
         format!("bad blocks:  {}", wear.bad),
         format!("age:         {} s", chip.clock_s()),
         format!(
-            "faults set:  {} wrong bits, {} unreadable pages, {} fading, {} unreadable at first, {} dead blocks",
+            "faults set:  {} wrong bits, {} unreadable pages, {} codewords, {} fading, {} unreadable at first, {} dead blocks",
             faults.flips.len(),
             faults.unreadable.len(),
+            faults.dead_codewords.len(),
             faults.fading.len(),
             faults.stuttering.len(),
             faults.erase_fails.len()
@@ -119,6 +120,7 @@ fn print_json(chip: &ChipFile, wear: &Wear, most_reads: u32) -> Outcome {
             "bad_blocks": wear.bad,
             "flipped_bits": faults.flips.len(),
             "unreadable_pages": faults.unreadable.len(),
+            "dead_codewords": faults.dead_codewords.len(),
             "fading_pages": faults.fading.len(),
             "stuttering_pages": faults.stuttering.len(),
             "dead_blocks": faults.erase_fails.len(),

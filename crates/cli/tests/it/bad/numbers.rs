@@ -72,6 +72,7 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("nand flip image", "--page"),
     ("nand kill image", "--page"),
     ("nand kill --page 8192 image", "8192"),
+    ("nand kill --page 1 --codeword 99 image", "codeword 99"),
     ("nand kill --block 128 image", "128"),
     ("nand kill --block 4294967295 image", "4294967295"),
     ("nand kill --block x image", "x"),

@@ -49,6 +49,15 @@ impl Nand for Shared {
         self.0.lock().unwrap().read(page, data, spare)
     }
 
+    fn read_by_codeword(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<Vec<std::ops::Range<usize>>, NandError> {
+        self.0.lock().unwrap().read_by_codeword(page, data, spare)
+    }
+
     fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
         self.0.lock().unwrap().read_spare(page, spare)
     }

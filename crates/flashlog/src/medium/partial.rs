@@ -1,0 +1,181 @@
+//! Superpages that ECC gives up on in parts: a byte comes back if no more superpages of its block lack it than there is
+//! parity, whatever else they lack.
+
+use alloc::{collections::BTreeSet, sync::Arc, vec, vec::Vec};
+use core::ops::Range;
+
+use pumice_ecc::Repair;
+use pumice_media::{Nand, NandError};
+
+use super::parity::{Known, proved, push};
+use super::{Fault, Medium, Page, RawPage};
+use crate::shape::{Place, Shape, TagPlace};
+use crate::stripe::{CHECK, is_odd, word, word_bytes};
+
+/// A superpage as parity sees it, as far as it can be read.
+#[derive(Clone)]
+pub(super) struct Partial {
+    word: Vec<u8>,
+    /// The bytes that cannot be read, in order.
+    lost: Vec<Range<usize>>,
+}
+
+impl Partial {
+    /// A superpage that can be read.
+    pub(super) fn whole(word: Vec<u8>) -> Partial {
+        Partial { word, lost: Vec::new() }
+    }
+
+    /// A superpage of which nothing can be read.
+    pub(super) fn nothing(shape: &Shape) -> Partial {
+        let bytes = word_bytes(shape);
+        Partial { word: vec![0; bytes], lost: core::iter::once(0..bytes).collect() }
+    }
+
+    /// All of it, if it can be read.
+    pub(super) fn word(&self) -> Option<&[u8]> {
+        self.lost.is_empty().then_some(&*self.word)
+    }
+
+    /// The bytes that cannot be read, in order.
+    pub(super) fn lost(&self) -> &[Range<usize>] {
+        &self.lost
+    }
+
+    /// True if some of it can be read.
+    pub(super) fn has_any(&self) -> bool {
+        self.lost.iter().map(ExactSizeIterator::len).sum::<usize>() < self.word.len()
+    }
+}
+
+/// True if some of these bytes are among the lost ones.
+fn meets(lost: &[Range<usize>], bytes: &Range<usize>) -> bool {
+    lost.iter().any(|lost| lost.start < bytes.end && bytes.start < lost.end)
+}
+
+/// Brings back one superpage of a block, run by run: the same superpages lack all bytes of a run.
+pub(super) struct Runs {
+    wanted: usize,
+    runs: Vec<(Range<usize>, Repair)>,
+}
+
+impl Runs {
+    /// The runs that superpage `wanted` lacks; `lost` is what each lacks, those of parity last.
+    pub(super) fn of(lost: &[Vec<Range<usize>>], wanted: usize, parity: usize) -> Option<Runs> {
+        let edges: BTreeSet<usize> = lost.iter().flatten().flat_map(|lost| [lost.start, lost.end]).collect();
+        let it = lost.get(wanted)?;
+        let runs = edges.iter().zip(edges.iter().skip(1)).map(|(start, end)| *start..*end);
+        let runs = runs.filter(|run| meets(it, run));
+        let runs = runs.map(|run| Some((run.clone(), Repair::new(parity, run.len()).ok()?)));
+        Some(Runs { wanted, runs: runs.collect::<Option<_>>()? })
+    }
+
+    /// Takes the next superpage.
+    pub(super) fn push(&mut self, known: &Partial) {
+        for (run, repair) in &mut self.runs {
+            let bytes = known.word.get(run.clone()).filter(|_| !meets(&known.lost, run));
+            push(repair, bytes);
+        }
+    }
+
+    /// The wanted superpage, of which the rest was read.
+    pub(super) fn finish(self, rest: Partial) -> Option<Vec<u8>> {
+        let mut word = rest.word;
+        for (run, repair) in self.runs {
+            let found = repair.finish().ok()?;
+            let (_, bytes) = found.iter().find(|(at, _)| *at == self.wanted)?;
+            word.get_mut(run)?.copy_from_slice(bytes);
+        }
+        Some(word)
+    }
+}
+
+impl Medium<'_> {
+    /// A superpage that does not count for parity if it proves nothing.
+    pub(super) fn partial(&mut self, page: u32) -> Result<Partial, NandError> {
+        match self.prove_raw(page) {
+            Ok((found, head)) => Ok(Partial::whole(word(&self.shape, &found.payload, &head))),
+            Err(Fault::Erased(_)) => Ok(Partial::whole(vec![0; word_bytes(&self.shape)])),
+            Err(Fault::Unproved(_)) => Ok(Partial::nothing(&self.shape)),
+            Err(Fault::Unreadable(_)) => self.read_by_codeword(self.shape.place(page)),
+            Err(Fault::Chip(error)) => Err(error),
+        }
+    }
+
+    /// The same of a superpage of parity, which has no proof of its own.
+    pub(super) fn partial_parity(&mut self, place: Place) -> Result<Partial, NandError> {
+        let RawPage { payload, head, readable, is_blank } = self.read_place(place)?;
+        match (readable, is_blank) {
+            (true, false) => Ok(Partial::whole(word(&self.shape, &payload, &head))),
+            (true, true) => Ok(Partial::nothing(&self.shape)),
+            (false, _) => self.read_by_codeword(place),
+        }
+    }
+
+    fn read_by_codeword(&mut self, place: Place) -> Result<Partial, NandError> {
+        let shape = self.shape;
+        let (page_bytes, spare_bytes) = (shape.chip_page_bytes(), shape.chip_spare_bytes());
+        let (mut data, mut spare) = (Vec::new(), Vec::new());
+        let mut lost = Vec::new();
+        for part in 0..shape.parts() {
+            let (mut bytes, mut free) = (vec![0; page_bytes], vec![0; spare_bytes]);
+            let dead = self.nand.read_by_codeword(shape.chip_page_at(place, part), &mut bytes, &mut free)?;
+            for dead in dead {
+                // The data of all parts comes before their spare areas.
+                let in_data = dead.start.min(page_bytes)..dead.end.min(page_bytes);
+                let in_spare = dead.start.max(page_bytes)..dead.end.max(page_bytes);
+                lost.push(data.len() + in_data.start..data.len() + in_data.end);
+                let before = shape.data_bytes() + spare.len() - page_bytes;
+                lost.push(before + in_spare.start..before + in_spare.end);
+            }
+            data.append(&mut bytes);
+            spare.append(&mut free);
+        }
+        if shape.tag_place() == TagPlace::Page {
+            spare = data.split_off(shape.payload());
+        } else {
+            spare.truncate(shape.head_bytes());
+        }
+        let lost = lost.into_iter().map(|lost| in_word(&shape, &lost)).filter(|lost| !lost.is_empty());
+        let mut lost: Vec<_> = lost.collect();
+        lost.sort_unstable_by_key(|lost| lost.start);
+        Ok(Partial { word: word(&shape, &data, &spare), lost })
+    }
+
+    /// Brings back a superpage of a block in which more superpages lack something than there is parity; `lost` is what
+    /// each lacks, those of parity last. Costs another read of each.
+    pub(super) fn rebuild_by_codeword(
+        &mut self,
+        page: u32,
+        parity: &Known,
+        mut lost: Vec<Vec<Range<usize>>>,
+    ) -> Result<Option<Arc<Page>>, NandError> {
+        let shape = self.shape;
+        let (block, wanted) = shape.place(page);
+        let it = self.partial(page)?;
+        if let Some(lost) = lost.get_mut(wanted as usize) {
+            lost.clone_from(&it.lost);
+        }
+        let Some(mut runs) = Runs::of(&lost, wanted as usize, parity.words.len()) else { return Ok(None) };
+        for index in 0..parity.places {
+            if index == wanted {
+                runs.push(&it);
+            } else {
+                runs.push(&self.partial(shape.page(block, index))?);
+            }
+        }
+        parity.words.iter().for_each(|known| runs.push(known));
+        let found = runs.finish(it).and_then(|word| proved(&shape, page, word)).map(Arc::new);
+        if let Some(found) = &found {
+            self.keep(page, found);
+        }
+        Ok(found)
+    }
+}
+
+/// The bytes of a superpage's data and spare areas as parity sees them, whole symbols of two.
+fn in_word(shape: &Shape, bytes: &Range<usize>) -> Range<usize> {
+    let without_check = |at: usize| at - usize::from(is_odd(shape) && at > shape.payload() + CHECK);
+    let end = without_check(bytes.end).next_multiple_of(2).min(word_bytes(shape));
+    (without_check(bytes.start) & !1).min(end)..end
+}
