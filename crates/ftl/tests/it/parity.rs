@@ -10,8 +10,14 @@ use pumice_knobs::FTL_PARITY;
 use pumice_media::{BlockDevice, BlockId, CutMode, Nand, SimChip};
 
 /// Layouts with parity, and how they are hurt.
-const KINDS: [(&str, Harm); 4] =
-    [("parity", Harm::Pages), ("parity2", Harm::Pages), ("parity", Harm::Bits), ("parity2", Harm::Bits)];
+const KINDS: [(&str, Harm); 6] = [
+    ("parity", Harm::Pages),
+    ("parity2", Harm::Pages),
+    ("parity", Harm::Bits),
+    ("parity2", Harm::Bits),
+    ("parity", Harm::Codewords),
+    ("parity2", Harm::Codewords),
+];
 
 /// The number of lives in CI with a hurt chip, and steps between.
 const LIVES: u64 = 6;
@@ -94,6 +100,7 @@ impl Campaign {
         let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
         self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
         chip.faults_mut().unreadable.clear();
+        chip.faults_mut().dead_codewords.clear();
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
         let blocks = self.layout.protected(&mut chip, &torn);

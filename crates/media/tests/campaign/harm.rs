@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
+use pumice_media::{BitFlip, BlockId, Codeword, Nand, PageId, SimChip};
 
 /// Blocks of anchors, of which there are copies in place of parity.
 pub const ANCHORS: u32 = 4;
@@ -14,6 +14,8 @@ const BITS: u32 = 1000;
 pub enum Harm {
     /// As many pages as have parity cannot be read.
     Pages,
+    /// Each codeword of a page is lost in as many pages as have parity.
+    Codewords,
     /// Some bits of one page are wrong.
     Bits,
 }
@@ -42,18 +44,26 @@ impl Layout {
     pub fn hurt(self, chip: &mut SimChip, blocks: &[BlockId], harm: Harm, below: &mut dyn FnMut(u32) -> u32) {
         let geometry = chip.geometry();
         let log_pages = geometry.pages_per_block / self.gang;
+        // A spare area without a code is wrong without a word, and with it the page.
+        let codewords = chip.spec().codewords() - u32::from(!chip.spec().ecc().covers_spare);
         for block in blocks {
-            let mut places = BTreeSet::new();
-            let count = if harm == Harm::Bits { 1 } else { self.parity };
-            while places.len() < count as usize {
-                places.insert(below(log_pages));
-            }
-            for place in places {
-                let page = geometry.page(*block, place * self.gang + below(self.gang));
-                match harm {
-                    Harm::Pages => drop(chip.faults_mut().unreadable.insert(page)),
-                    Harm::Bits => flip(chip, page, below),
+            let mut pick = |count: u32| {
+                let mut places = BTreeSet::new();
+                while places.len() < count as usize {
+                    places.insert(below(log_pages));
                 }
+                let pages = places.into_iter().map(|place| place * self.gang + below(self.gang));
+                pages.map(|index| geometry.page(*block, index)).collect::<Vec<_>>()
+            };
+            match harm {
+                Harm::Pages => chip.faults_mut().unreadable.extend(pick(self.parity)),
+                Harm::Codewords => {
+                    for number in 0..codewords {
+                        let lost = pick(self.parity).into_iter().map(|page| Codeword { page, number });
+                        chip.faults_mut().dead_codewords.extend(lost);
+                    }
+                }
+                Harm::Bits => pick(1).into_iter().for_each(|page| flip(chip, page, below)),
             }
         }
     }

@@ -17,7 +17,7 @@ use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
 
 /// Chips with their parity pages, and how they are hurt.
-const CHIPS: [(&str, Harm); 12] = [
+const CHIPS: [(&str, Harm); 15] = [
     ("rcffs-128m+1", Harm::Bits),
     ("slc-2k-2g+1", Harm::Pages),
     ("spares+1", Harm::Pages),
@@ -30,6 +30,9 @@ const CHIPS: [(&str, Harm); 12] = [
     ("inpage+1now", Harm::Pages),
     ("spares+1@lz4", Harm::Pages),
     ("gangs+2now@zstd", Harm::Pages),
+    ("slc-2k-2g+1", Harm::Codewords),
+    ("gangs+2now", Harm::Codewords),
+    ("inpage+1now", Harm::Codewords),
 ];
 
 /// The number of lives in CI with a hurt chip.
@@ -130,6 +133,7 @@ impl Campaign {
         let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
         self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
         chip.faults_mut().unreadable.clear();
+        chip.faults_mut().dead_codewords.clear();
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
         let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
