@@ -262,12 +262,21 @@ impl Server<'_> {
     pub(crate) fn write_trims(&mut self) -> Result<()> {
         while !self.trims.is_empty() {
             let ranges = self.trims.first(trims::per_page(self.shape.payload()));
-            for _ in 0..TRIM_COPIES {
-                while !self.write_trim_page(&ranges)? {}
+            if self.write_trim_copies(&ranges)? {
+                self.trims.forget(&ranges);
             }
-            self.trims.forget(&ranges);
         }
         Ok(())
+    }
+
+    /// Writes a page of trims as often as it is wanted; false if a segment failed meanwhile, for it may have held one.
+    fn write_trim_copies(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
+        for _ in 0..TRIM_COPIES {
+            if !self.write_trim_page(ranges)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Writes a page of trims without a range.
@@ -276,23 +285,28 @@ impl Server<'_> {
         self.commit_blocks()
     }
 
-    /// Writes a page of trimmed ranges; false if it has to be tried once more.
+    /// Writes a page of trimmed ranges, behind the page that is being filled; false if a segment failed, perhaps the one
+    /// that holds it.
     fn write_trim_page(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
-        let at = self.head_for_cleaner(0)?;
-        let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
-            return Err(FtlError::WornOut);
-        };
-        let is_free = head.filled.is_empty();
-        let kind = if is_free {
-            head.buffer = trims::encode(ranges, self.shape.payload());
-            head.filled.push(Entry::TRIM);
-            Kind::Trim
-        } else {
-            Kind::Data
-        };
-        let is_done = self.program(at, kind)? && is_free;
-        self.rescue()?;
-        Ok(is_done)
+        loop {
+            let at = self.head_for_cleaner(0)?;
+            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+                return Err(FtlError::WornOut);
+            };
+            let is_free = head.filled.is_empty();
+            let kind = if is_free {
+                head.buffer = trims::encode(ranges, self.shape.payload());
+                head.filled.push(Entry::TRIM);
+                Kind::Trim
+            } else {
+                Kind::Data
+            };
+            let is_done = self.program(at, kind)? && self.failing.is_empty();
+            self.rescue()?;
+            if is_free || !is_done {
+                return Ok(is_done);
+            }
+        }
     }
 
     /// Moves the live blocks out of segments in which a program failed.
