@@ -41,9 +41,6 @@ const CHIPS: [Kind; 16] = [
     ("leaves-parity", ["cost-benefit", "sepbit", "even"]),
 ];
 
-/// Those of them whose pages do not tell what they hold.
-const SHORT_TAGS: [&str; 6] = ["few", "packed", "small", "parity2", "packed/dist3", "spi"];
-
 /// Sessions of a life in `make test`, and of ten years at one a week.
 const SHORT: u64 = 30;
 const LONG: u64 = 520;
@@ -268,11 +265,8 @@ impl Life {
         }
     }
 
-    /// Of a copy with dead pages nothing is silently older. With short tags that is promised of a closed disk alone.
+    /// Of a copy with dead pages nothing is silently older.
     fn lose_on_a_copy(&mut self) {
-        if self.was_cut && SHORT_TAGS.contains(&self.kind.0) {
-            return;
-        }
         let (mut chip, dead) = (self.copy(), self.dead());
         chip.faults_mut().unreadable.extend(dead.iter().copied());
         dead_block::judge(&chip, &self.model, &dead).unwrap_or_else(|what| panic!("dead {dead:?}: {what}"));
