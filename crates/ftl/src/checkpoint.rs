@@ -143,6 +143,8 @@ impl Server<'_> {
         self.opened.checkpointed();
         self.record = Record { number: self.record.number + 1, clean, pages, segments, opened: None };
         self.write_record(clean)?;
+        let segments = &self.segments;
+        self.listed.checkpointed(|block| segments.get(block).state == State::Open);
         self.trims = Trims::default();
         self.patrol.save();
         for block in old.into_iter().chain(self.waiting.checkpointed()) {
@@ -344,6 +346,7 @@ impl Server<'_> {
     }
 
     fn write_stream(&mut self, blocks: &[u32]) -> core::result::Result<u32, Stop> {
+        self.listed.begin_checkpoint();
         let open = self.heads.iter().flatten().count();
         self.patrol.count_bits(self.flash.medium.corrected_bits());
         self.patrol.count_rebuilt(self.flash.medium.rebuilt_pages());

@@ -220,9 +220,9 @@ impl Server<'_> {
         let used = u32::from(self.segments.get(block).used).min(shape.pages);
         if shape.summaries > 0
             && let Some(index) = used.checked_sub(1)
-            && let Some(contents) = self.flash.read_summary(Place { block, index })?
+            && let Some(summary) = self.flash.read_summary(Place { block, index })?
         {
-            return Ok(Some(contents));
+            return Ok(Some(summary.contents));
         }
         if !shape.tagged {
             return Ok(None);
@@ -253,6 +253,7 @@ impl Server<'_> {
             segment.opened = source.opened;
             (segment.sealed, segment.changed) = (source.sealed, source.changed);
         });
+        self.listed.add(to, 0);
         let erases = self.segments.get(to).erases;
         let before = self.counters.copied;
         let head = Head::new(&self.shape, to, source.class, erases, source.opened);

@@ -8,7 +8,7 @@ use pumice_media::{AnyChip, NandError};
 use crate::error::Result;
 use crate::layout::Kind;
 use crate::shape::{Place, Shape};
-use crate::summary::Contents;
+use crate::summary::Summary;
 use crate::tag::{Before, Tag};
 
 /// The content of a page.
@@ -47,17 +47,11 @@ impl<'c> Flash<'c> {
     }
 
     /// The summary in a page, if there is a proved one.
-    pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
-        Ok(self.numbered_summary(place)?.map(|(_, contents)| contents))
-    }
-
-    /// The same with its sequence number.
-    pub(crate) fn numbered_summary(&mut self, place: Place) -> Result<Option<(u64, Contents)>> {
-        let found = self.read_twice(place)?.of_kind(Kind::Summary);
-        Ok(found.and_then(|(tag, page)| {
-            let contents = Contents::decode(&self.shape, place.block, place.index, &page.payload)?;
-            Some((tag.sequence, contents))
-        }))
+    pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Summary>> {
+        let found = self.read_twice(place)?;
+        Ok(found
+            .of_kind(Kind::Summary)
+            .and_then(|(_, page)| Summary::decode(&self.shape, place, &page.payload)))
     }
 
     /// Reads a log page.

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::newest::Newest;
 use crate::shape::{Place, Shape};
+use crate::tails::Tail;
 
 /// A page that cannot be read.
 pub(crate) struct Gap {
@@ -33,6 +34,8 @@ pub(crate) struct Gaps {
     pub(crate) places: Vec<Gap>,
     /// A page that is written twice was left out, for its copy is missing: trims or, with short tags, a summary.
     pub(crate) is_alone: bool,
+    /// The ends of segments, where pages have no tags of their own.
+    pub(crate) tails: Vec<Tail>,
 }
 
 /// The end of a segment's pages.

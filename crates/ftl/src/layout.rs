@@ -6,9 +6,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 /// Starts a summary.
-pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
+pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM2");
 /// Starts a checkpoint.
 pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP4");
 /// Starts a leaf of the translation table, and the page that is parity over some of them.
@@ -35,7 +35,7 @@ pub(crate) fn count32(count: usize) -> u32 {
     debug_assert!(u32::try_from(count).is_ok(), "{count} of something");
     u32::try_from(count).unwrap_or(u32::MAX)
 }
-pub(crate) const SUMMARY_BYTES: u32 = 32;
+pub(crate) const SUMMARY_BYTES: u32 = 40;
 
 /// Bit of a kind: pages were passed over, for all before this one was promised.
 const PROMISED: u8 = 8;
@@ -105,7 +105,8 @@ raw! {
 }
 
 raw! {
-    /// The head of a summary; the pages follow.
+    /// The head of a summary; the pages follow, and the other segments that it lists: the page behind the last one that
+    /// their summaries name, four bytes each.
     RawSummary, SUMMARY_BYTES as usize => {
         magic: U32,
         block: U32,
@@ -115,6 +116,8 @@ raw! {
         class: u8,
         reserved: [u8; 3],
         first: U64,
+        own: U32,
+        listed: U32,
     }
 }
 

@@ -46,6 +46,7 @@ mod idle;
 mod info;
 mod layout;
 mod leaf;
+mod listed;
 mod load;
 mod log;
 mod map;
@@ -71,6 +72,7 @@ mod supply;
 mod survey;
 mod table;
 mod tag;
+mod tails;
 #[cfg(test)]
 mod testing;
 mod trims;

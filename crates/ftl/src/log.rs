@@ -11,6 +11,7 @@ use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
+use crate::summary::Summary;
 use crate::tag::{Entry, Tag};
 use crate::trims;
 
@@ -188,13 +189,16 @@ impl Server<'_> {
     /// Writes the header of a segment behind its pages, as often as it is wanted; `None` if a program failed, and the
     /// head has moved to those failing.
     fn summarise(&mut self, mut head: Head) -> Result<Option<Head>> {
+        let (listed, named) = (self.list_for(head.block), head.index);
         for _ in 0..self.shape.summaries {
             if !self.pass_over(&mut head) {
                 debug_assert!(self.shape.tagged, "no room for the summary of segment {}", head.block);
                 break;
             }
-            let payload = head.contents.encode(&self.shape, head.block);
             let tag = self.tag(&head, Kind::Summary, Vec::new());
+            let (contents, listed) = (head.contents.clone(), listed.clone());
+            let payload =
+                Summary { contents, sequence: tag.sequence, listed }.encode(&self.shape, head.block);
             match self.flash.program(head.place(), &tag, &payload) {
                 Ok(()) => head.advance(&self.shape, tag.sequence),
                 Err(NandError::ProgramFailed(_)) => {
@@ -204,6 +208,7 @@ impl Server<'_> {
                 Err(error) => return self.fail(error),
             }
         }
+        self.listed.name(head.block, named);
         Ok(Some(head))
     }
 
@@ -262,37 +267,51 @@ impl Server<'_> {
     pub(crate) fn write_trims(&mut self) -> Result<()> {
         while !self.trims.is_empty() {
             let ranges = self.trims.first(trims::per_page(self.shape.payload()));
-            for _ in 0..TRIM_COPIES {
-                while !self.write_trim_page(&ranges)? {}
-            }
-            self.trims.forget(&ranges);
+            // A segment that fails may have held the first copy.
+            let _ = self.write_trim_page(&ranges, false)? && self.write_trim_page(&ranges, true)?;
         }
         Ok(())
     }
 
     /// Writes a page of trims without a range.
     pub(crate) fn write_no_trims(&mut self) -> Result<()> {
-        while !self.write_trim_page(&[])? {}
+        while !self.write_trim_page(&[], true)? {}
         self.commit_blocks()
     }
 
-    /// Writes a page of trimmed ranges; false if it has to be tried once more.
-    fn write_trim_page(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
-        let at = self.head_for_cleaner(0)?;
-        let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
-            return Err(FtlError::WornOut);
-        };
-        let is_free = head.filled.is_empty();
-        let kind = if is_free {
+    /// Writes a page of trimmed ranges, behind the page that is being filled. With the last copy they are forgotten. False
+    /// if a segment failed, perhaps the one that holds it.
+    fn write_trim_page(&mut self, ranges: &[(u32, u32)], is_last: bool) -> Result<bool> {
+        loop {
+            let at = self.head_for_cleaner(0)?;
+            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+                return Err(FtlError::WornOut);
+            };
+            if !head.filled.is_empty() {
+                let is_done = self.program(at, Kind::Data)?;
+                self.rescue()?;
+                if is_done {
+                    continue;
+                }
+                return Ok(false);
+            }
             head.buffer = trims::encode(ranges, self.shape.payload());
             head.filled.push(Entry::TRIM);
-            Kind::Trim
-        } else {
-            Kind::Data
-        };
-        let is_done = self.program(at, kind)? && is_free;
-        self.rescue()?;
-        Ok(is_done)
+            if is_last {
+                // Before a summary is written behind it, which is the last of a commit.
+                self.trims.forget(ranges);
+            }
+            let programmed = self.program(at, Kind::Trim);
+            let is_done = programmed == Ok(true) && self.failing.is_empty();
+            if is_last && !is_done {
+                for (first, end) in ranges {
+                    self.trims.add_range(*first, *end);
+                }
+            }
+            programmed?;
+            self.rescue()?;
+            return Ok(is_done);
+        }
     }
 
     /// Moves the live blocks out of segments in which a program failed.

@@ -191,9 +191,9 @@ impl<'c> Server<'c> {
         let [named, _] = roots.anchor().checkpoints;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
-        let replayed = ftl.replay_since(record.clone(), options.rebuild, Trust::SERVE)?;
+        let mut replayed = ftl.replay_since(record.clone(), options.rebuild, Trust::SERVE)?;
         let mut trust = Trust::SERVE;
-        let freed = ftl.take_in_alone(&mut trust)?;
+        let freed = ftl.take_in_alone(&mut trust, &mut replayed)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
@@ -207,6 +207,7 @@ impl<'c> Server<'c> {
         ftl.hold_freed(freed);
         ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
+        ftl.list_heads();
         ftl.hand_out();
         ftl.check_wear();
         if ftl.policies.wear.free() == 0 || !ftl.is_covered() {
@@ -264,20 +265,22 @@ impl<'c> Server<'c> {
     }
 
     /// Starts over, as the start did.
-    pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<()> {
+    pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
+        let mut replayed = Replayed::default();
         if self.start == Start::Headers {
-            self.rebuild(without, trust)?;
+            replayed = self.rebuild(without, trust)?;
         } else if !self.load(self.record.clone())? {
             return Err(FtlError::Checkpoint);
         } else if self.start == Start::Recovered {
-            self.recover(Range { since: self.sequence, without, trust })?;
+            replayed = self.recover(Range { since: self.sequence, without, trust })?;
         }
-        self.find_free()
+        self.find_free()?;
+        Ok(replayed)
     }
 
     /// Takes in a page without its copy, which may fade: trims or, with short tags, a summary. Returns the segments in
     /// which nothing lives because of it.
-    pub(crate) fn take_in_alone(&mut self, trust: &mut Trust) -> Result<Vec<u32>> {
+    pub(crate) fn take_in_alone(&mut self, trust: &mut Trust, replayed: &mut Replayed) -> Result<Vec<u32>> {
         *trust = trust.with(Sure::Alone);
         if !self.unsure.is_alone_out() {
             return Ok(Vec::new());
@@ -286,7 +289,7 @@ impl<'c> Server<'c> {
             ftl.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
         };
         let (before, sequence) = (is_free(self), self.sequence);
-        self.replay(None, *trust)?;
+        *replayed = self.replay(None, *trust)?;
         self.sequence = self.sequence.max(sequence);
         let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
         Ok(freed.map(|((block, _), _)| block).collect())
@@ -475,10 +478,10 @@ mod tests {
         disk.write(Lba(3), &vec![8; 4096]).unwrap();
         disk.flush().unwrap();
         let mut disk = served(chip_of(&disk));
-        assert_eq!((disk.start, disk.replay(None, Trust::GIVE_UP)), (Start::Recovered, Ok(())));
+        assert_eq!((disk.start, disk.replay(None, Trust::GIVE_UP).is_ok()), (Start::Recovered, true));
         for block in disk.record.segments.clone() {
             disk.flash.medium.erase(block).unwrap();
         }
-        assert_eq!(disk.replay(None, Trust::GIVE_UP), Err(FtlError::Checkpoint));
+        assert_eq!(disk.replay(None, Trust::GIVE_UP).err(), Some(FtlError::Checkpoint));
     }
 }

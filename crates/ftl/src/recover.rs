@@ -203,6 +203,10 @@ impl<'c> Server<'c> {
             return Ok(None);
         }
         gaps.places.append(&mut own_gaps.places);
+        for mut tail in own_gaps.tails {
+            tail.know(head.map_or(0, |head| head.index));
+            gaps.tails.push(tail);
+        }
         if found.is_none() && is_of_log {
             // Closed, because the page behind the last may have been touched.
             self.close_head(block, head.map(|head| head.index));
@@ -389,8 +393,9 @@ impl<'c> Server<'c> {
 
     /// Takes in the known contents of unreadable pages, and the trims.
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
-        let gaps = core::mem::take(&mut gathered.gaps);
+        let mut gaps = core::mem::take(&mut gathered.gaps);
         self.unsure.leave_out_alone(gaps.is_alone);
+        let mut tails = core::mem::take(&mut gaps.tails);
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
@@ -406,6 +411,17 @@ impl<'c> Server<'c> {
         let tellers = told.map(|lost| lost.told_by).collect();
         missing.retain(|place| self.is_missing(*place, &lost, found.as_ref(), &newest));
         missing.extend(lost_trims);
+        for place in lost.iter().chain(&found).map(|lost| lost.place) {
+            for tail in &mut tails {
+                tail.tell(place);
+            }
+        }
+        let judged = self.judge_tails(&tails)?;
+        for (all, more) in [(&mut missing, judged.missing), (&mut unnamed, judged.unnamed)] {
+            all.extend(more);
+            all.sort_unstable();
+            all.dedup();
+        }
         self.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.sequence = self.sequence.max(sequence + 1);

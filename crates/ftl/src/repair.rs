@@ -9,7 +9,7 @@ use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::findings::Finding;
-use crate::recover::{Sure, Trust};
+use crate::recover::{Replayed, Sure, Trust};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::Addr;
@@ -81,7 +81,7 @@ impl Server<'_> {
         let sequence = self.sequence;
         self.replay(None, *trust)?;
         self.sequence = self.sequence.max(sequence);
-        let freed = self.take_in_alone(trust)?;
+        let freed = self.take_in_alone(trust, &mut Replayed::default())?;
         self.count_off_all()?;
         Ok(freed)
     }

@@ -17,7 +17,7 @@ use crate::record::{DiskBytes, Record};
 use crate::roots::record_shape;
 use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Place, Shape};
-use crate::summary::Contents;
+use crate::summary::Summary;
 use crate::trims;
 
 /// Bytes that logical blocks may have; those that are likeliest first.
@@ -231,8 +231,8 @@ fn proof(nand: &mut (dyn Nand + Send), shape: Shape, parity_pages: u8) -> Result
                 Kind::Trim => {
                     lbas.extend(trims::decode(&page.payload, NO_BLOCK - 1).iter().map(|(_, end)| end - 1));
                 }
-                Kind::Summary => match Contents::decode_whole(&shape, place, &page.payload) {
-                    Some(contents) => lbas.extend(contents.entries.iter().map(|entry| entry.lba)),
+                Kind::Summary => match Summary::decode_whole(&shape, place, &page.payload) {
+                    Some(summary) => lbas.extend(summary.contents.entries.iter().map(|entry| entry.lba)),
                     None => continue,
                 },
                 Kind::Checkpoint | Kind::Map => continue,

@@ -14,6 +14,7 @@ use crate::head::{HEADS, Head};
 use crate::identity::Identity;
 use crate::idle::Idle;
 use crate::layout::Kind;
+use crate::listed::Listed;
 use crate::map_log::MapLog;
 use crate::opened::Opened;
 use crate::policy::Policies;
@@ -72,6 +73,8 @@ pub(crate) struct Server<'c> {
     pub(crate) trims: Trims,
     /// Segments opened since the last checkpoint.
     pub(crate) opened: Opened,
+    /// Those with news, as summaries list them.
+    pub(crate) listed: Listed,
     /// Sequence number of the next page.
     pub(crate) sequence: u64,
     /// The write clock.
@@ -118,6 +121,7 @@ impl<'c> Server<'c> {
             waiting: Waiting::default(),
             trims: Trims::default(),
             opened: Opened::default(),
+            listed: Listed::default(),
             sequence: 1,
             clock: 0,
             counters: Counters::default(),

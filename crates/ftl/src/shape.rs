@@ -8,7 +8,7 @@ use pumice_flashlog::TagPlace;
 use pumice_media::{Geometry, Pairing};
 
 use crate::error::FtlError;
-use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, RawLeaf, SUMMARY_BYTES};
+use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, RawLeaf, SUMMARY_BYTES, count32};
 
 /// Bytes of the proof that stands alone where no tag fits.
 const PROOF_BYTES: u32 = 4;
@@ -17,6 +17,10 @@ const SUMMARY_FROM: u32 = 32;
 /// The fewest log pages of a segment, and the fewest segments of a chip.
 const PAGES_MIN: u32 = 4;
 const BLOCKS_MIN: u32 = 16;
+
+/// Other segments that a summary has room for at the least where pages have no tags of their own, and bytes of each.
+const LISTED_LEAST: u32 = 16;
+const LISTED_BYTES: u32 = 4;
 
 /// Entries of a leaf of the translation table, of which changes are numbered in 16 bits.
 const LEAF_ENTRIES_MOST: u32 = 1 << 15;
@@ -89,7 +93,8 @@ impl Shape {
         };
         let tagged = tag == TagPlace::Spare;
         let payload = gang.saturating_mul(page);
-        let named = payload.saturating_sub(SUMMARY_BYTES) / named_bytes(slots);
+        let listed = if tagged { 0 } else { LISTED_LEAST * LISTED_BYTES };
+        let named = payload.saturating_sub(SUMMARY_BYTES + listed) / named_bytes(slots);
         let parity = u32::from(parity);
         let whole = (geometry.pages_per_block / gang).min(u32::from(u16::MAX)).saturating_sub(parity);
         let (pages, summaries) = match tagged {
@@ -189,6 +194,15 @@ impl Shape {
         named_bytes(self.slots) as usize
     }
 
+    /// Other segments that a summary has room for; none where pages have tags of their own.
+    pub(crate) fn listed_most(&self) -> u32 {
+        if self.tagged {
+            return 0;
+        }
+        let pages = SUMMARY_BYTES + (self.pages - 1) * named_bytes(self.slots);
+        count32(self.payload()).saturating_sub(pages) / LISTED_BYTES
+    }
+
     /// The log page at a place, counted through the chip.
     pub(crate) fn page(&self, place: Place) -> u32 {
         self.medium.page(place.block, place.index)
@@ -252,7 +266,7 @@ mod tests {
         assert_eq!((short.medium.parts(), short.data_pages(), short.tagged), (1, 62, false));
         // Pages beyond the summary's room are not used.
         let cut = shape(512, 8, 256, 512);
-        assert_eq!((cut.pages, cut.tagged), (41, false));
+        assert_eq!((cut.pages, cut.tagged, cut.listed_most()), (35, false, 16));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Server<'_> {
         let most = self.shape.blocks / 4;
         let within =
             if self.map.is_used() { changes_of_segments(&self.shape, self.table.len()) } else { most };
-        within.min(most).max(OPENED_LEAST)
+        within.min(most).max(OPENED_LEAST).min(self.listed_room(self.policies.placement.classes()))
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.
@@ -304,6 +304,7 @@ impl Server<'_> {
             (segment.state, segment.class, segment.used) = (State::Open, class, 0);
             (segment.opened, segment.sealed, segment.changed) = (now, now, now);
         });
+        self.listed.add(block, 0);
         let head = Head::new(&self.shape, block, class, self.segments.get(block).erases, now);
         if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
@@ -331,6 +332,8 @@ impl Server<'_> {
             // Old blocks must not be counted off later, from what is written next.
             self.count_off_all()?;
         }
+        let is_listed = self.listed.erase(block);
+        debug_assert!(self.shape.tagged || !is_listed, "segment {block} is listed, and erased");
         match self.flash.medium.erase(block) {
             Ok(()) => {
                 self.segments.change(block, |segment| {

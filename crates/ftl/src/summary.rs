@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use pumice_flashlog::SEQ_END;
 
-use crate::layout::{RawEntry, RawSummary, SUMMARY_MAGIC};
+use crate::layout::{RawEntry, RawSummary, SUMMARY_MAGIC, count32};
 use crate::shape::{Place, Shape};
 use crate::tag::Entry;
 
@@ -90,37 +90,56 @@ impl Contents {
         }
         Some(())
     }
+}
 
+/// A summary: the header of a segment, and what it says of others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Summary {
+    pub(crate) contents: Contents,
+    /// The sequence number of its own page.
+    pub(crate) sequence: u64,
+    /// Other segments that hold what the checkpoint does not know, each by the page behind the last one that their
+    /// summaries name. Where pages have tags of their own there are none.
+    pub(crate) listed: Vec<u32>,
+}
+
+impl Summary {
     /// The payload of a summary page of segment `block`.
     pub(crate) fn encode(&self, shape: &Shape, block: u32) -> Vec<u8> {
+        let Contents { class, erases, opened, ref sequences, .. } = self.contents;
+        let first = self.contents.first();
         let raw = RawSummary {
             magic: SUMMARY_MAGIC.into(),
             block: block.into(),
-            erases: self.erases.into(),
-            opened: self.opened.into(),
-            pages: u32::try_from(self.sequences.len()).unwrap_or(u32::MAX).into(),
-            class: self.class,
+            erases: erases.into(),
+            opened: opened.into(),
+            pages: count32(sequences.len()).into(),
+            class,
             reserved: [0; 3],
-            first: self.first().into(),
+            first: first.into(),
+            own: u32::try_from(self.sequence.saturating_sub(first)).unwrap_or(u32::MAX).into(),
+            listed: count32(self.listed.len()).into(),
         };
         let mut payload = Vec::with_capacity(shape.payload());
         payload.extend_from_slice(raw.as_bytes());
-        self.put_pages(shape, &mut payload);
+        self.contents.put_pages(shape, &mut payload);
+        self.listed.iter().for_each(|page| payload.extend_from_slice(&page.to_le_bytes()));
+        debug_assert!(payload.len() <= shape.payload(), "{} segments in a summary", self.listed.len());
         payload.resize(shape.payload(), 0);
         payload
     }
 
     /// The same if it leaves nothing but zeros behind, as a summary of this shape does.
-    pub(crate) fn decode_whole(shape: &Shape, place: Place, payload: &[u8]) -> Option<Contents> {
-        let contents = Contents::decode(shape, place.block, place.index, payload)?;
-        (contents.encode(shape, place.block) == payload).then_some(contents)
+    pub(crate) fn decode_whole(shape: &Shape, place: Place, payload: &[u8]) -> Option<Summary> {
+        let summary = Summary::decode(shape, place, payload)?;
+        (summary.encode(shape, place.block) == payload).then_some(summary)
     }
 
-    /// Reads a proved summary that lies in page `index` of segment `block`; `None` if it makes no sense there.
-    pub(crate) fn decode(shape: &Shape, block: u32, index: u32, payload: &[u8]) -> Option<Contents> {
-        let (raw, pages) = RawSummary::ref_from_prefix(payload).ok()?;
+    /// Reads a proved summary that lies in this page; `None` if it makes no sense there.
+    pub(crate) fn decode(shape: &Shape, place: Place, payload: &[u8]) -> Option<Summary> {
+        let (raw, rest) = RawSummary::ref_from_prefix(payload).ok()?;
         let count = raw.pages.get();
-        if raw.magic.get() != SUMMARY_MAGIC || raw.block.get() != block || count > index {
+        if raw.magic.get() != SUMMARY_MAGIC || raw.block.get() != place.block || count > place.index {
             return None;
         }
         let mut contents = Contents {
@@ -129,8 +148,11 @@ impl Contents {
             opened: raw.opened.get(),
             ..Contents::default()
         };
-        let bytes = pages.get(..(count as usize).checked_mul(shape.named_bytes())?)?;
-        contents.take_pages(shape, raw.first.get(), bytes)?;
-        Some(contents)
+        let (pages, rest) = rest.split_at_checked((count as usize).checked_mul(shape.named_bytes())?)?;
+        contents.take_pages(shape, raw.first.get(), pages)?;
+        let listed = rest.get(..(raw.listed.get() as usize).checked_mul(size_of::<u32>())?)?;
+        let listed = listed.as_chunks().0.iter().map(|page| u32::from_le_bytes(*page)).collect();
+        let sequence = raw.first.get().checked_add(raw.own.get().into())?;
+        Some(Summary { contents, sequence, listed })
     }
 }

@@ -7,11 +7,12 @@ use pumice_flashlog::{Page, Peek};
 use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::gaps::{End, Gap, Gaps, Risk};
-use crate::layout::{Kind, NO_BLOCK};
+use crate::layout::{Kind, NO_BLOCK, count32};
 use crate::segments::{Segment, State};
 use crate::shape::{Place, Shape};
-use crate::summary::Contents;
+use crate::summary::{Contents, Summary};
 use crate::tag::{Entry, Tag};
+use crate::tails::Tail;
 use crate::trims;
 
 /// A page that was read, and is kept in memory: it may have been read for the last time.
@@ -151,9 +152,9 @@ impl Surveyor<'_, '_> {
             }
         }
         if shape.summaries > 0
-            && let Some((last, contents)) = self.flash.numbered_summary(last)?
+            && let Some(Summary { contents, sequence, .. }) = self.flash.read_summary(last)?
         {
-            return Ok(Some(Surveyed { last, is_ended: true, ..Surveyed::new(block, contents) }));
+            return Ok(Some(Surveyed { last: sequence, is_ended: true, ..Surveyed::new(block, contents) }));
         }
         let mut contents = known.cloned().unwrap_or_default();
         let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
@@ -189,6 +190,9 @@ impl Surveyor<'_, '_> {
             newest = Some(Held { place: Place { block, index }, tag, page });
         }
         contents.truncate(&shape, end.written);
+        let (behind, _) = end.read;
+        let tail = unread.iter().map(|(index, _)| *index).filter(|index| *index >= behind).collect();
+        gaps.tails.push(Tail { known: behind, unread: tail, written: end.written, ..Tail::blank(block) });
         gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
             place: Place { block, index },
             before,
@@ -219,7 +223,7 @@ impl Surveyor<'_, '_> {
         Ok(!sequences.is_empty() && !may_be_gone)
     }
 
-    /// The last summary of a segment, or the one before if it has no copy and may fade.
+    /// The last summary of a segment, or the one before if it has no copy and may fade. Its tail goes to the gaps.
     fn survey_summaries(
         &mut self,
         block: u32,
@@ -228,36 +232,57 @@ impl Surveyor<'_, '_> {
         gaps: &mut Gaps,
     ) -> Result<Option<Contents>> {
         if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
+            gaps.tails.push(Tail::blank(block));
             return Ok(None);
         }
         let is_older = |contents: &Contents| contents.sequences.last().is_some_and(|last| *last < since);
         if let Some(index) = u32::from(segment.used).checked_sub(1)
             && segment.state == State::Sealed
-            && let Some(contents) = self.flash.read_summary(Place { block, index })?
+            && let Some(Summary { contents, .. }) = self.flash.read_summary(Place { block, index })?
             && is_older(&contents)
         {
             // Its last page is as it was at the checkpoint.
             return Ok(None);
         }
-        let mut found = self.last_summary(block, self.shape.pages)?;
-        if let Some((index, contents)) = &found
-            && !self.is_alone_sure
+        let mut tail = Tail::blank(block);
+        let mut found = self.last_summary(self.shape.pages, &mut tail)?;
+        if let Some((index, Summary { contents, sequence, listed })) = &found
             && !is_older(contents)
-            && !self.is_copy(Place { block, index: *index }, contents)?
         {
-            gaps.is_alone = true;
-            found = self.last_summary(block, *index)?;
+            tail.summary = Some((*sequence, listed.clone()));
+            if !self.is_alone_sure && !self.is_copy(Place { block, index: *index }, contents)? {
+                gaps.is_alone = true;
+                found = self.last_summary(*index, &mut Tail::blank(block))?;
+            }
         }
-        let Some((index, mut contents)) = found else { return Ok(None) };
-        self.leave_out_cut(Place { block, index }, &mut contents)?;
-        Ok(Some(contents))
+        tail.known = found.as_ref().map_or(0, |(_, summary)| count32(summary.contents.sequences.len()));
+        let found = match found {
+            Some((index, Summary { mut contents, .. })) => {
+                self.leave_out_cut(Place { block, index }, &mut contents, &mut tail)?;
+                Some(contents)
+            }
+            None => None,
+        };
+        gaps.tails.push(tail);
+        Ok(found)
     }
 
-    /// The last summary of a segment before page `end`, and its page.
-    fn last_summary(&mut self, block: u32, end: u32) -> Result<Option<(u32, Contents)>> {
-        for index in (1..end).rev() {
-            if let Some(contents) = self.flash.read_summary(Place { block, index })? {
-                return Ok(Some((index, contents)));
+    /// The last summary of a segment before page `end`, and its page; the pages behind it are its tail.
+    fn last_summary(&mut self, end: u32, tail: &mut Tail) -> Result<Option<(u32, Summary)>> {
+        for index in (0..end).rev() {
+            let place = Place { block: tail.block, index };
+            let found = self.flash.read_twice(place)?;
+            if !matches!(found, Found::Erased) {
+                tail.written = tail.written.max(index + 1);
+            }
+            match found {
+                Found::Unproved => tail.unread.push(index),
+                Found::Page(tag, page) if tag.kind == Kind::Summary => {
+                    if let Some(summary) = Summary::decode(&self.shape, place, &page.payload) {
+                        return Ok(Some((index, summary)));
+                    }
+                }
+                Found::Page(..) | Found::Erased => {}
             }
         }
         Ok(None)
@@ -276,8 +301,8 @@ impl Surveyor<'_, '_> {
     }
 
     /// Takes the pages out of the last summary of a segment that were destroyed when the power went in the program of
-    /// the summary or its copy: they were not promised yet.
-    fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents) -> Result<()> {
+    /// the summary or its copy: they were not promised yet. If more cannot be read than one cut explains, all were.
+    fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents, tail: &mut Tail) -> Result<()> {
         let (shape, Place { block, index: last }) = (self.shape, summary);
         if !shape.is_paired() {
             return Ok(());
@@ -287,10 +312,18 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         let end = if is_second { last + 1 } else { shape.pages.min(last + 1 + shape.reach) };
-        for index in 0..last {
-            let is_hit = (last..end).any(|by| shape.medium.may_destroy(by, index));
-            if is_hit && matches!(self.flash.read(Place { block, index })?, Found::Unproved) {
+        let is_hit = |index: u32| (last..end).any(|by| shape.medium.may_destroy(by, index));
+        let mut near = Vec::new();
+        for index in (0..last).filter(|index| is_hit(*index) || index + 2 * shape.reach >= last) {
+            if matches!(self.flash.read(Place { block, index })?, Found::Unproved) {
+                near.push(index);
+            }
+        }
+        let unread = tail.unread.iter().chain(&near).copied().collect();
+        if (Tail { unread, written: tail.written.max(last + 1), ..Tail::blank(block) }).is_cut(&shape) {
+            for index in near.into_iter().filter(|index| is_hit(*index)) {
                 contents.blank(&shape, index);
+                tail.unread.push(index);
             }
         }
         Ok(())

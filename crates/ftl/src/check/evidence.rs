@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::layout::{Kind, TRIM_BLOCK};
 use crate::shape::{Place, Shape};
-use crate::summary::Contents;
+use crate::summary::{Contents, Summary};
 use crate::tag::Entry;
 use crate::trims;
 
@@ -73,8 +73,8 @@ impl Evidence {
                     evidence.trims.push((tag.sequence, trims::decode(&page.payload, TRIM_BLOCK)));
                 }
                 Kind::Summary => {
-                    let contents = Contents::decode(shape, block, index, &page.payload);
-                    evidence.summaries.extend(contents.map(|contents| (index, contents)));
+                    let summary = Summary::decode(shape, Place { block, index }, &page.payload);
+                    evidence.summaries.extend(summary.map(|summary| (index, summary.contents)));
                 }
                 Kind::Checkpoint | Kind::Map => {}
             }

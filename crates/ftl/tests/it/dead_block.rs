@@ -10,16 +10,29 @@ use crate::common::raw::block_kind;
 use crate::common::shared::Shared;
 use crate::common::{CASES, Case, Model, Step, change, policies, start};
 
-/// Chips whose pages have full tags, with and without pairs and parity.
-const CHIPS: [&str; 7] = ["gang", "tags", "summary", "slots", "parity", "tags/dist3", "slots/by4"];
+/// Chips whose pages tell what they hold, with and without pairs and parity, and chips of which summaries tell.
+const CHIPS: [&str; 13] = [
+    "gang",
+    "few",
+    "tags",
+    "small",
+    "summary",
+    "packed",
+    "slots",
+    "spi",
+    "parity",
+    "parity2",
+    "tags/dist3",
+    "packed/dist3",
+    "slots/by4",
+];
 
 /// Cases in a thousand that a check alone tells.
 const NOTED_MOST: u64 = 8;
 
 /// A disk after many flushes; its power went between two steps or in one.
-fn crashed(seed: u64) -> (&'static str, SimChip, Model) {
+fn crashed(name: &str, seed: u64) -> (SimChip, Model) {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let name = CHIPS[usize::try_from(seed).unwrap() % CHIPS.len()];
     let shared = Shared::new(Case::chip_of(name, 600, &policies("cost-benefit", "sepbit", "even")));
     let mut disk = start(shared.clone());
     let mut model = Model::new(disk.blocks(), disk.block_bytes());
@@ -50,7 +63,7 @@ fn crashed(seed: u64) -> (&'static str, SimChip, Model) {
     let mut chip = shared.copy();
     chip.power_on();
     chip.faults_mut().power_cut = None;
-    (name, chip, model)
+    (chip, model)
 }
 
 /// How dead data was told.
@@ -65,19 +78,19 @@ pub enum Told {
 /// Cases that failed once: their seeds, and the first and the last dead page. The pages of the checkpoint. A segment that
 /// was a head at the checkpoint, and was erased and written since. A page in a place that others name for what lay there
 /// before an erase.
-const MENDED: [(u64, u32, u32); 6] = [
-    (29_927_436, 1191, 1192),
-    (1022, 1120, 1151),
-    (1044, 128, 135),
-    (1064, 1216, 1217),
-    (1372, 1863, 1864),
-    (1394, 120, 121),
+const MENDED: [(&str, u64, u32, u32); 6] = [
+    ("gang", 29_927_436, 1191, 1192),
+    ("gang", 1022, 1120, 1151),
+    ("tags", 1044, 128, 135),
+    ("gang", 1064, 1216, 1217),
+    ("gang", 1372, 1863, 1864),
+    ("tags", 1394, 120, 121),
 ];
 
 #[test]
 fn cases_that_failed_once() {
-    for (seed, first, last) in MENDED {
-        let (name, mut chip, model) = crashed(seed);
+    for (name, seed, first, last) in MENDED {
+        let (mut chip, model) = crashed(name, seed);
         let dead = (first..=last).map(PageId).collect::<Vec<_>>();
         chip.faults_mut().unreadable.extend(dead.iter().copied());
         if let Err(what) = judge(&chip, &model, &dead) {
@@ -105,11 +118,12 @@ pub fn judge(chip: &SimChip, model: &Model, dead: &[PageId]) -> Result<Told, Str
 
 #[test]
 fn each_is_told() {
-    let seeds = FTL_DEAD_BLOCKS.seeds(0..14);
+    let seeds = FTL_DEAD_BLOCKS.seeds(0..CHIPS.len() as u64);
     let (mut cases, mut noted, mut silent) = (0, 0, Vec::new());
     for seed in seeds.clone() {
         FTL_DEAD_BLOCKS.begin(seed);
-        let (name, mut chip, model) = crashed(seed);
+        let name = CHIPS[usize::try_from(seed % CHIPS.len() as u64).unwrap()];
+        let (mut chip, model) = crashed(name, seed);
         judge(&chip, &model, &[]).unwrap_or_else(|what| panic!("{name}, nothing dead: {what}"));
         let per_block = chip.geometry().pages_per_block;
         let written = programmed(&mut chip);

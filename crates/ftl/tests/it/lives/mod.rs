@@ -41,9 +41,6 @@ const CHIPS: [Kind; 16] = [
     ("leaves-parity", ["cost-benefit", "sepbit", "even"]),
 ];
 
-/// Those of them whose pages do not tell what they hold.
-const SHORT_TAGS: [&str; 6] = ["few", "packed", "small", "parity2", "packed/dist3", "spi"];
-
 /// Sessions of a life in `make test`, and of ten years at one a week.
 const SHORT: u64 = 30;
 const LONG: u64 = 520;
@@ -268,11 +265,8 @@ impl Life {
         }
     }
 
-    /// Of a copy with dead pages nothing is silently older. With short tags that is promised of a closed disk alone.
+    /// Of a copy with dead pages nothing is silently older.
     fn lose_on_a_copy(&mut self) {
-        if self.was_cut && SHORT_TAGS.contains(&self.kind.0) {
-            return;
-        }
         let (mut chip, dead) = (self.copy(), self.dead());
         chip.faults_mut().unreadable.extend(dead.iter().copied());
         dead_block::judge(&chip, &self.model, &dead).unwrap_or_else(|what| panic!("dead {dead:?}: {what}"));
@@ -412,8 +406,9 @@ fn run(from: usize) {
 }
 
 /// Lives that failed once, and their sessions: the newest page after a cut faded while the check read it, and counted as
-/// lost, so that a repair gave up what had been there before it. A repair left no room for its last checkpoint.
-const MENDED: [(u64, u64); 2] = [(17, 60), (22, 289)];
+/// lost, so that a repair gave up what had been there before it. A repair left no room for its last checkpoint. Both copies
+/// of a page of trims lay in a segment whose summary failed, and were not written again.
+const MENDED: [(u64, u64); 3] = [(17, 60), (22, 289), (71, 338)];
 
 #[test]
 fn lives_that_failed_once() {

@@ -1,0 +1,149 @@
+//! Segments that hold what the newest checkpoint does not know, as every summary lists them where pages have no tags of
+//! their own. A start holds against that what it finds.
+//!
+//! A segment is listed from when a head opens it until the summary that ends a commit behind which nothing in it is
+//! needed. So one that a summary lists is not erased before there is a later summary.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use crate::head::Head;
+use crate::segments::State;
+use crate::server::Server;
+use crate::shape::Place;
+
+/// A listed segment.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Its place in the order of opening.
+    turn: u64,
+    /// Pages that its summaries name.
+    named: u32,
+    /// The checkpoint that is being written knows it, too.
+    is_settled: bool,
+}
+
+/// The segments.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    lines: BTreeMap<u32, Line>,
+    turn: u64,
+    /// The segment of the newest summary.
+    newest: Option<u32>,
+}
+
+impl Listed {
+    /// A head has this segment, of which summaries name so many pages.
+    pub(crate) fn add(&mut self, block: u32, named: u32) {
+        self.turn += 1;
+        self.lines.insert(block, Line { turn: self.turn, named, is_settled: false });
+    }
+
+    /// A summary was written twice that names so many of its pages.
+    pub(crate) fn name(&mut self, block: u32, named: u32) {
+        if let Some(line) = self.lines.get_mut(&block) {
+            (line.named, line.is_settled) = (named, false);
+        }
+    }
+
+    /// The tables of a checkpoint are about to be written.
+    pub(crate) fn begin_checkpoint(&mut self) {
+        self.lines.values_mut().for_each(|line| line.is_settled = true);
+    }
+
+    /// The checkpoint counts: it knows all that it told, but what heads write from now on.
+    pub(crate) fn checkpointed(&mut self, is_open: impl Fn(u32) -> bool) {
+        self.lines.retain(|block, line| !line.is_settled || is_open(*block));
+    }
+
+    /// Takes a segment out that is erased; true if the newest summary lists it.
+    pub(crate) fn erase(&mut self, block: u32) -> bool {
+        self.lines.remove(&block).is_some() && self.newest != Some(block)
+    }
+
+    /// Takes out those that are not needed.
+    fn keep(&mut self, is_needed: impl Fn(u32) -> bool) {
+        self.lines.retain(|block, _| is_needed(*block));
+    }
+
+    /// The segments but one, which gets a summary: `most` of those opened last, with their named pages.
+    fn others(&mut self, own: u32, most: u32) -> Vec<Place> {
+        self.newest = Some(own);
+        let others = self.lines.iter().filter(|(block, _)| **block != own);
+        let mut others: Vec<(u64, Place)> =
+            others.map(|(block, line)| (line.turn, Place { block: *block, index: line.named })).collect();
+        others.sort_unstable_by_key(|(turn, _)| core::cmp::Reverse(*turn));
+        others.truncate(most as usize);
+        others.into_iter().map(|(_, place)| place).collect()
+    }
+}
+
+impl Server<'_> {
+    /// The segments that the next summary lists, which lies in segment `own`. Where it is the last of a commit, those in
+    /// which nothing is needed any more are left out from now on.
+    pub(crate) fn list_for(&mut self, own: u32) -> Vec<u32> {
+        let shape = self.shape;
+        if shape.tagged {
+            return Vec::new();
+        }
+        if self.is_last_summary() {
+            let segments = &self.segments;
+            self.listed.keep(|block| {
+                let segment = segments.get(block);
+                block == own || segment.state == State::Open || segment.valid > 0 || segment.trims
+            });
+        }
+        self.listed.others(own, shape.listed_most()).into_iter().map(|place| shape.page(place)).collect()
+    }
+
+    /// True if all that was accepted is on the chip once the next summary is, in a segment that has no head here.
+    fn is_last_summary(&self) -> bool {
+        let is_live = |head: &Head| {
+            let segment = self.segments.get(head.block);
+            segment.valid > 0 || segment.trims
+        };
+        let is_pending = |head: &Head| !head.filled.is_empty() || head.covered < head.index;
+        self.trims.is_empty()
+            && !self.failing.iter().any(is_live)
+            && !self.heads.iter().flatten().any(is_pending)
+    }
+
+    /// Lists the open heads alone: the checkpoint knows everything.
+    pub(crate) fn list_heads(&mut self) {
+        for head in self.heads.iter().flatten() {
+            self.listed.add(head.block, head.covered);
+        }
+    }
+
+    /// Segments opened between two checkpoints that the list has room for, besides those of `heads`.
+    pub(crate) fn listed_room(&self, heads: u8) -> u32 {
+        if self.shape.tagged { u32::MAX } else { self.shape.listed_most().saturating_sub(heads.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_checkpoint_knows_is_listed_until_it_counts() {
+        let mut listed = Listed::default();
+        let places = |listed: &mut Listed, most| -> Vec<(u32, u32)> {
+            listed.others(9, most).into_iter().map(|place| (place.block, place.index)).collect()
+        };
+        listed.add(4, 0);
+        listed.add(9, 0);
+        listed.add(3, 2);
+        listed.name(4, 7);
+        assert_eq!(places(&mut listed, 5), [(3, 2), (4, 7)]);
+        listed.begin_checkpoint();
+        listed.add(5, 0);
+        assert_eq!(places(&mut listed, 2), [(5, 0), (3, 2)]);
+        listed.checkpointed(|block| block == 3);
+        assert_eq!(places(&mut listed, 5), [(5, 0), (3, 2)]);
+        assert!(listed.erase(3) && !listed.erase(3) && !listed.erase(4));
+        listed.add(9, 1);
+        assert!(!listed.erase(9), "the newest summary lies there");
+        listed.keep(|block| block != 5);
+        assert_eq!(places(&mut listed, 5), []);
+    }
+}

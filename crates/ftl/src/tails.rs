@@ -1,0 +1,101 @@
+//! What a start cannot read at the ends of segments. One power cut explains one page, or a few that share cells: others
+//! were complete. Where pages have no tags of their own, the newest summary lists the other segments, and how much of them
+//! was named when it was written: what is not found is missing.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use crate::error::Result;
+use crate::server::Server;
+use crate::shape::{Place, Shape};
+
+/// The end of a segment as a start found it.
+pub(crate) struct Tail {
+    pub(crate) block: u32,
+    /// Pages up to the last that tells what it holds, or that the last readable summary names, or that the checkpoint knows.
+    pub(crate) known: u32,
+    /// Pages behind those that were programmed, and cannot be read.
+    pub(crate) unread: Vec<u32>,
+    /// The index behind the last page that is not erased.
+    pub(crate) written: u32,
+    /// The sequence number of that summary, and the segments that it lists, if it is no older than the checkpoint.
+    pub(crate) summary: Option<(u64, Vec<u32>)>,
+}
+
+impl Tail {
+    /// The tail of a segment in which nothing was found yet.
+    pub(crate) fn blank(block: u32) -> Tail {
+        Tail { block, known: 0, unread: Vec::new(), written: 0, summary: None }
+    }
+
+    /// The checkpoint knows so many of its pages.
+    pub(crate) fn know(&mut self, pages: u32) {
+        self.known = self.known.max(pages);
+        self.unread.retain(|index| *index >= pages);
+    }
+
+    /// The contents of an unreadable page are known.
+    pub(crate) fn tell(&mut self, place: Place) {
+        if place.block == self.block {
+            self.unread.retain(|index| *index != place.index);
+        }
+    }
+
+    /// True if a single cut explains all unreadable pages: one program was stopped, the last or one that left no trace,
+    /// and took those along that share its cells.
+    pub(crate) fn is_cut(&self, shape: &Shape) -> bool {
+        let last = self.written.saturating_sub(1)..shape.pages.min(self.written + shape.reach);
+        let explains = |by: u32, index: u32| by == index || shape.medium.may_destroy(by, index);
+        self.unread.is_empty()
+            || last.into_iter().any(|by| self.unread.iter().all(|index| explains(by, *index)))
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> {
+        self.unread.iter().map(|index| Place { block: self.block, index: *index })
+    }
+}
+
+/// Unreadable pages behind summaries.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// Those that were complete: what they named or held is not known.
+    pub(crate) missing: Vec<Place>,
+    /// Those that a power cut may explain, of a program or an erase.
+    pub(crate) unnamed: Vec<Place>,
+}
+
+impl Server<'_> {
+    /// Holds the ends of segments against what the newest summary lists. Everything else was replayed.
+    pub(crate) fn judge_tails(&mut self, tails: &[Tail]) -> Result<Judged> {
+        let mut judged = Judged::default();
+        let shape = self.shape;
+        let newest = tails.iter().filter_map(|tail| Some((tail.summary.as_ref()?, tail.block)));
+        let newest = newest.max_by_key(|((sequence, _), _)| *sequence);
+        let listed: BTreeMap<u32, u32> = newest.map_or_else(BTreeMap::new, |((_, listed), _)| {
+            listed.iter().map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect()
+        });
+        for tail in tails {
+            let named = listed.get(&tail.block).copied();
+            let is_cut = tail.is_cut(&shape);
+            if named.is_some_and(|named| named > tail.known) {
+                judged.missing.extend(tail.places());
+                if tail.unread.is_empty() {
+                    judged.missing.push(Place { block: tail.block, index: tail.known });
+                }
+            } else if !is_cut && (named.is_some() || self.is_needed(tail.block)?) {
+                judged.missing.extend(tail.places());
+            } else {
+                judged.unnamed.extend(tail.places());
+            }
+        }
+        Ok(judged)
+    }
+
+    /// True if something in a segment is needed, so that it was not being erased when the power went.
+    fn is_needed(&mut self, block: u32) -> Result<bool> {
+        if self.segments.get(block).valid > 0 {
+            self.count_off_all()?;
+        }
+        let segment = self.segments.get(block);
+        Ok(segment.valid > 0 || segment.trims)
+    }
+}
