@@ -20,6 +20,7 @@ missing_packages() {
     command -v zstd >/dev/null || echo zstd
     command -v strace >/dev/null || echo strace
     command -v setfattr >/dev/null || echo attr
+    command -v parallel >/dev/null || echo parallel
     administrators_tool mkfs.ext4 || echo e2fsprogs
     administrators_tool mkfs.vfat || echo dosfstools
     command -v mcopy >/dev/null || echo mtools

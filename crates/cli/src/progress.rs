@@ -1,6 +1,6 @@
 //! Progress bars on stderr, if that is a terminal.
 
-use std::io::IsTerminal;
+use std::{borrow::Cow, io::IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -16,11 +16,11 @@ impl Progress {
     }
 
     /// A bar over a count of items.
-    pub(crate) fn counted(what: &'static str) -> Progress {
+    pub(crate) fn counted(what: impl Into<Cow<'static, str>>) -> Progress {
         Progress::new(what, "{msg} [{bar:40}] {pos}/{len} {eta}")
     }
 
-    fn new(what: &'static str, template: &str) -> Progress {
+    fn new(what: impl Into<Cow<'static, str>>, template: &str) -> Progress {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {

@@ -24,6 +24,15 @@ pub enum Sources {
 /// `FILE=HASH` of each file of experiments.
 const EXPERIMENTS: &str = env!("PUMICE_SOURCES_EXPERIMENTS");
 
+/// The file of experiments that users describe.
+const DESCRIBED: &str = "described";
+
+/// The hash of the file of an experiment; `None` if a user describes it.
+fn hash_of(experiment: &str) -> Option<&'static str> {
+    let file = experiment.split('-').next().unwrap_or_default();
+    EXPERIMENTS.split(';').find_map(|known| known.strip_prefix(file)?.strip_prefix('='))
+}
+
 impl Sources {
     const ALL: [Sources; 8] = [
         Sources::Simulator,
@@ -50,12 +59,15 @@ impl Sources {
         }
     }
 
-    /// The same with the file of an experiment, which decides its points: `KIND-FILE`.
+    /// The same with the file of an experiment, which decides its points: `KIND-FILE`. Of one that a user describes its
+    /// records have all that the description decides.
     pub(crate) fn of(self, experiment: &str) -> String {
-        let file = experiment.split('-').next().unwrap_or_default();
-        let hash = EXPERIMENTS.split(';').find_map(|known| known.strip_prefix(file)?.strip_prefix('='));
-        debug_assert!(hash.is_some(), "no file of experiments `{file}`");
-        format!("{}-{}", self.hash(), hash.unwrap_or_default())
+        format!("{}-{}", self.hash(), hash_of(experiment).unwrap_or(DESCRIBED))
+    }
+
+    /// True if a file of experiments here has this name, or its first word.
+    pub fn have(experiment: &str) -> bool {
+        hash_of(experiment).is_some()
     }
 
     /// True if a record of an experiment names the sources of this build.
@@ -77,6 +89,8 @@ mod tests {
             assert!(Sources::are_here(experiment.name, &named));
             assert!(!Sources::are_here(experiment.name, &named.replace(&named[..4], "zzzz")));
         }
+        assert!(!Sources::have("options-of-mine") && Sources::have("zipf-of-mine"));
+        assert!(Sources::are_here("mine", &Sources::Simulator.of("mine")));
         let mut all: Vec<_> = Sources::ALL.iter().map(|kind| kind.hash()).collect();
         all.sort_unstable();
         all.dedup();

@@ -26,5 +26,6 @@ mod nand;
 mod papers;
 mod scrub;
 mod sim;
+mod sweeps;
 mod tidy;
 mod tour;

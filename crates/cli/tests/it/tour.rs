@@ -15,6 +15,9 @@ use pumice_knobs::BLESS;
 /// Blocks of commands begin so; with `fuse`, they need a mount.
 const BLOCK: &str = "```console";
 
+/// Blocks that begin so, followed by a name, are files that the commands find.
+const FILES: [&str; 2] = ["```toml ", "```sh "];
+
 /// Commands outside of tours, for a real chip or disk; only falls.
 const OUTSIDE: usize = 3;
 
@@ -58,6 +61,12 @@ fn played(text: &str, dir: &Path) -> String {
     let mut result = String::new();
     while let Some(line) = lines.next() {
         writeln!(result, "{line}").unwrap();
+        if let Some(name) = FILES.iter().find_map(|mark| line.strip_prefix(mark)) {
+            let body: String =
+                lines.by_ref().take_while(|line| *line != "```").flat_map(|line| [line, "\n"]).collect();
+            fs::write(dir.join(name), &body).unwrap();
+            writeln!(result, "{body}```").unwrap();
+        }
         let Some(word) = line.strip_prefix(BLOCK) else { continue };
         let skipped = word.trim() == "fuse" && !can_mount();
         if skipped {

@@ -18,7 +18,7 @@ pub(super) struct Figures {
 
 impl Figures {
     /// Those of the lines of an experiment, with the known ones.
-    pub(super) fn of(experiment: &Experiment, lines: &[Line]) -> Figures {
+    pub(super) fn of(experiment: &Experiment<'_>, lines: &[Line]) -> Figures {
         let mut figures = Figures::default();
         for line in lines {
             for metric in experiment.metrics {

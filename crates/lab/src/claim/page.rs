@@ -102,7 +102,7 @@ pub fn counts(judged: &[(Claim, Judged)]) -> String {
 
 /// The figures of a paper's experiments: a row for each metric, a column for the paper and for each file system. With
 /// several places a cell has one figure for each, in their order.
-pub fn figures(paper: Paper, systems: &[&str], all: &[(&Experiment, Vec<Line>)]) -> String {
+pub fn figures(paper: Paper, systems: &[&str], all: &[(Experiment<'_>, Vec<Line>)]) -> String {
     let head = systems.iter().map(|system| format!(" {system} |")).collect::<Vec<_>>().concat();
     let mut text = format!("| figure | paper |{head}\n|---|---|{}\n", "---|".repeat(systems.len()));
     for (experiment, lines) in all.iter().filter(|(experiment, _)| experiment.is_of(paper.name())) {
@@ -139,7 +139,7 @@ fn system_of<'a, 'b>(series: &'a str, systems: &[&'b str]) -> Option<(&'b str, &
     fits.max_by_key(|(system, _)| system.len())
 }
 
-fn figure_row(experiment: &Experiment, summary: &Summary, systems: &[&str], variant: &str) -> String {
+fn figure_row(experiment: &Experiment<'_>, summary: &Summary, systems: &[&str], variant: &str) -> String {
     let cells = |name: &str, is_the_paper: bool| {
         let of = summary.series.iter().find(|series| match is_the_paper {
             true => series.name.strip_prefix("paper: ") == Some(name),

@@ -106,7 +106,7 @@ impl Tests {
     /// The verdict by the means or by one seed, and the conditions that decided; `None` if a figure is missing.
     fn verdict(
         &self,
-        experiment: &Experiment,
+        experiment: &Experiment<'_>,
         figures: &Figures,
         seed: Option<u64>,
     ) -> Option<(Verdict, &Conditions)> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, to_value};
 
 use super::{
-    Experiment, Line, Options, Outcome, Point, SEEDS_MAX,
+    Experiment, Line, Options, Outcome, Point, Seeds,
     wanted::{Seeded, Wanted},
 };
 use crate::{LabError, Sources, measured::Job, run::simulate};
@@ -19,23 +19,20 @@ pub struct Again {
     pub difference: Option<String>,
 }
 
-/// Makes the run of a record again, with traces from `traces`. With the same sources and the same trace it is the same,
+/// Makes the run of a record of `experiment` again, with traces from `traces`. With the same sources and the same trace it is the same,
 /// to the byte.
 ///
 /// # Errors
 /// If this build has no such point, or another trace or other parameters for it.
-pub fn again(line: &Line, traces: &Path) -> Result<Again, LabError> {
-    let experiment = Experiment::named(&line.experiment)?;
-    let seeds = line.outcome.seed();
-    if seeds > SEEDS_MAX {
-        return Err(LabError::Setup(format!("seed {seeds} is above {SEEDS_MAX}")));
-    }
+pub fn again(line: &Line, experiment: &Experiment<'_>, traces: &Path) -> Result<Again, LabError> {
+    let seeds = Seeds::one(line.outcome.seed());
     let medium = line.medium().clone();
     let options = Options { seeds, traces: traces.to_owned(), medium, ..Options::default() };
     let (sources, outcome) = match Wanted::of(experiment, &options)? {
         Wanted::Simulated(points) => {
+            let seed = line.outcome.seed();
             let found = points.into_iter().find(|(point, planned)| {
-                is_at(line, &point.series, &point.x) && planned.parameters.seed == seeds
+                is_at(line, &point.series, &point.x) && planned.parameters.seed == seed
             });
             let (point, planned) = found.ok_or_else(|| absent(line))?;
             let known = match &line.outcome {

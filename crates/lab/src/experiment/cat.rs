@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Table 4.
-pub(super) const TABLE4: Experiment = Experiment {
+pub(super) const TABLE4: Experiment<'static> = Experiment {
     name: "cat-table4",
     about: "CAT paper, table 4: three cleaning policies and three access patterns",
     x: "access",
@@ -26,7 +26,7 @@ pub(super) const TABLE4: Experiment = Experiment {
 };
 
 /// Table 6.
-pub(super) const TABLE6: Experiment = Experiment {
+pub(super) const TABLE6: Experiment<'static> = Experiment {
     name: "cat-table6",
     about: "CAT paper, table 6: the simulator beside the server on a chip, three cleaning policies and three access patterns",
     x: "access",
@@ -59,7 +59,7 @@ pub(super) const TABLE6: Experiment = Experiment {
 };
 
 /// Figure 11.
-pub(super) const FIG11: Experiment = Experiment {
+pub(super) const FIG11: Experiment<'static> = Experiment {
     name: "cat-fig11",
     about: "CAT paper, figure 11: where the chip's time goes; on the paper's Pentium cleaning took 72 % of it, writing sequentially",
     x: "access",
@@ -70,7 +70,7 @@ pub(super) const FIG11: Experiment = Experiment {
 };
 
 /// Figure 12.
-pub(super) const FIG12: Experiment = Experiment {
+pub(super) const FIG12: Experiment<'static> = Experiment {
     name: "cat-fig12",
     about: "CAT paper, figure 12: varying localities of reference",
     x: "locality",
@@ -81,7 +81,7 @@ pub(super) const FIG12: Experiment = Experiment {
 };
 
 /// Figure 13.
-pub(super) const FIG13: Experiment = Experiment {
+pub(super) const FIG13: Experiment<'static> = Experiment {
     name: "cat-fig13",
     about: "CAT paper, figure 13: varying utilization, at 90/10",
     x: "utilization (%)",
@@ -92,7 +92,7 @@ pub(super) const FIG13: Experiment = Experiment {
 };
 
 /// Figure 13, sequential.
-pub(super) const FIG13_SEQUENTIAL: Experiment = Experiment {
+pub(super) const FIG13_SEQUENTIAL: Experiment<'static> = Experiment {
     name: "cat-fig13-sequential",
     about: "CAT paper, figure 13: varying utilization, writing sequentially",
     points: Points::Simulated(|options| filled(options, Pattern::Sequential)),
@@ -100,7 +100,7 @@ pub(super) const FIG13_SEQUENTIAL: Experiment = Experiment {
 };
 
 /// Figure 13, random.
-pub(super) const FIG13_RANDOM: Experiment = Experiment {
+pub(super) const FIG13_RANDOM: Experiment<'static> = Experiment {
     name: "cat-fig13-random",
     about: "CAT paper, figure 13: varying utilization, writing at random",
     points: Points::Simulated(|options| filled(options, Pattern::Random)),
@@ -108,7 +108,7 @@ pub(super) const FIG13_RANDOM: Experiment = Experiment {
 };
 
 /// Figure 14.
-pub(super) const FIG14: Experiment = Experiment {
+pub(super) const FIG14: Experiment<'static> = Experiment {
     name: "cat-fig14",
     about: "CAT paper, figure 14: three selectors by six ways to redistribute, 85 % full; a generated workload in place of the HP traces",
     x: "redistribution",
@@ -132,7 +132,7 @@ pub(super) const FIG14: Experiment = Experiment {
 };
 
 /// Figure 15.
-pub(super) const FIG15: Experiment = Experiment {
+pub(super) const FIG15: Experiment<'static> = Experiment {
     name: "cat-fig15",
     about: "CAT paper, figure 15: varying utilization; a generated workload in place of the HP traces",
     x: "utilization (%)",
@@ -143,7 +143,7 @@ pub(super) const FIG15: Experiment = Experiment {
 };
 
 /// Figure 16.
-pub(super) const FIG16: Experiment = Experiment {
+pub(super) const FIG16: Experiment<'static> = Experiment {
     name: "cat-fig16",
     about: "CAT paper, figure 16: varying flash size, 85 % full; a generated workload in place of the HP traces",
     x: "flash (MiB)",
@@ -156,7 +156,7 @@ pub(super) const FIG16: Experiment = Experiment {
 };
 
 /// Figure 17.
-pub(super) const FIG17: Experiment = Experiment {
+pub(super) const FIG17: Experiment<'static> = Experiment {
     name: "cat-fig17",
     about: "CAT paper, figure 17: varying segment size, 40 MiB, 85 % full; a generated workload likewise",
     x: "segment (KiB)",
@@ -167,7 +167,7 @@ pub(super) const FIG17: Experiment = Experiment {
 };
 
 /// Figure 18.
-pub(super) const FIG18: Experiment = Experiment {
+pub(super) const FIG18: Experiment<'static> = Experiment {
     name: "cat-fig18",
     about: "CAT paper, figure 18: varying localities, three selectors by three ways to redistribute",
     x: "locality",

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Table 3.
-pub(super) const TABLE3: Experiment = Experiment {
+pub(super) const TABLE3: Experiment<'static> = Experiment {
     name: "cffs-table3",
     about: "CFFS paper, table 3: mount of 64 MB, by how full it is, with files of all sizes",
     x: "full (%)",
@@ -40,7 +40,7 @@ pub(super) const TABLE3: Experiment = Experiment {
 };
 
 /// Tables 4 and 5.
-pub(super) const TABLE4: Experiment = Experiment {
+pub(super) const TABLE4: Experiment<'static> = Experiment {
     name: "cffs-table4",
     about: "CFFS paper, tables 4 and 5: PostMark of 1,000 transactions, by files to transactions and size of the chip",
     x: "files to transactions",
@@ -104,7 +104,7 @@ pub(super) const TABLE4: Experiment = Experiment {
 };
 
 /// Figure 4.
-pub(super) const FIG4: Experiment = Experiment {
+pub(super) const FIG4: Experiment<'static> = Experiment {
     name: "cffs-fig4",
     about: "CFFS paper, figure 4: how unevenly PostMark's writes are spread over the pages of the chip; for other file systems over the blocks of the disk",
     x: "files to transactions",
@@ -123,7 +123,7 @@ pub(super) const FIG4: Experiment = Experiment {
 };
 
 /// Equations (1) to (3).
-pub(super) const EQUATIONS: Experiment = Experiment {
+pub(super) const EQUATIONS: Experiment<'static> = Experiment {
     name: "cffs-equations",
     about: "CFFS paper, equations (1) to (3): reads of a mount of 64 MB, against those computed from the same files",
     x: "full (%)",

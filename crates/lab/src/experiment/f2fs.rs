@@ -22,7 +22,7 @@ const STACK: &[Metric] =
     &[Metric::Measured(Figure::Time), Metric::Measured(Figure::Space), Metric::Measured(Figure::Erases)];
 
 /// Figure 3.
-pub(super) const FIG3: Experiment = Experiment {
+pub(super) const FIG3: Experiment<'static> = Experiment {
     name: "f2fs-fig3",
     about: "F2FS paper, figure 3: iozone, SQLite and recorded applications on a disk of ftl, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
@@ -37,7 +37,7 @@ pub(super) const FIG3: Experiment = Experiment {
 };
 
 /// Figure 4.
-pub(super) const FIG4: Experiment = Experiment {
+pub(super) const FIG4: Experiment<'static> = Experiment {
     name: "f2fs-fig4",
     about: "F2FS paper, figure 4: filebench's servers on a disk of ftl, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
@@ -48,7 +48,7 @@ pub(super) const FIG4: Experiment = Experiment {
 };
 
 /// Figure 5, with the sizes of requests from its text.
-pub(super) const FIG5: Experiment = Experiment {
+pub(super) const FIG5: Experiment<'static> = Experiment {
     name: "f2fs-fig5",
     about: "F2FS paper, figure 5: requests of a file system to its disk under filebench's file server, by time and place, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
@@ -132,7 +132,7 @@ fn recorded(options: &Options) -> impl Iterator<Item = Point<on_stack::Task>> {
 }
 
 /// Figure 6.
-pub(super) const FIG6: Experiment = Experiment {
+pub(super) const FIG6: Experiment<'static> = Experiment {
     name: "f2fs-fig6",
     about: "F2FS paper, figure 6: segments by blocks in use after mails and photographs, by the number of logs",
     x: "logs",
@@ -150,7 +150,7 @@ pub(super) const FIG6: Experiment = Experiment {
 };
 
 /// Figure 7.
-pub(super) const FIG7: Experiment = Experiment {
+pub(super) const FIG7: Experiment<'static> = Experiment {
     name: "f2fs-fig7",
     about: "F2FS paper, figure 7: random writes of 4 KiB to a hot part, by how full the volume is; 25: nothing cold",
     x: "full (%)",
@@ -176,7 +176,7 @@ pub(super) const FIG7: Experiment = Experiment {
 };
 
 /// Figure 8.
-pub(super) const FIG8: Experiment = Experiment {
+pub(super) const FIG8: Experiment<'static> = Experiment {
     name: "f2fs-fig8",
     about: "F2FS paper, figure 8: adaptive and normal logging on full volumes; there normal logging writes 27 % more as a file server",
     x: "workload",
@@ -198,7 +198,7 @@ pub(super) const FIG8: Experiment = Experiment {
 };
 
 /// Section 3.2.4, end.
-pub(super) const IDLE: Experiment = Experiment {
+pub(super) const IDLE: Experiment<'static> = Experiment {
     name: "f2fs-idle",
     about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; the paper gained 10 %",
     x: "between the runs",

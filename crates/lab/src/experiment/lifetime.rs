@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// 90/10 on the paper's chip until there is no room any more.
-pub(super) const LIFETIME: Experiment = Experiment {
+pub(super) const LIFETIME: Experiment<'static> = Experiment {
     name: "lifetime",
     about: "the paper's chip at 90/10, endurance 1000, written until it can take no more: all wear rules",
     x: "wear rule",

@@ -8,16 +8,20 @@ use std::{
 use super::{Experiment, Line, Options, records::Records, wanted::Wanted};
 use crate::{LabError, Medium};
 
-/// Adds the records of all experiments in `dirs` to those in `out`, and puts them in the order in which one run makes
+/// Adds the records of these experiments in `dirs` to those in `out`, and puts them in the order in which one run makes
 /// them: shards become what one run would have made, to the byte. Gives back the experiments, and for each its records
 /// of this build.
 ///
 /// # Errors
 /// If a file cannot be read or written, or the points of an experiment need a trace that is not in `traces`.
-pub fn merge(dirs: &[PathBuf], out: &Path, traces: &Path) -> Result<Vec<(&'static str, usize)>, LabError> {
-    const ALL: &[Experiment] = &Experiment::ALL;
+pub fn merge<'a>(
+    experiments: &[Experiment<'a>],
+    dirs: &[PathBuf],
+    out: &Path,
+    traces: &Path,
+) -> Result<Vec<(&'a str, usize)>, LabError> {
     let mut merged = Vec::new();
-    for experiment in ALL {
+    for experiment in experiments {
         let name = |dir: &PathBuf| dir.join(format!("{}.jsonl", experiment.name));
         let files: Vec<PathBuf> = dirs.iter().map(name).filter(|file| file.exists()).collect();
         if files.is_empty() {
@@ -33,8 +37,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path, traces: &Path) -> Result<Vec<(&'stati
 }
 
 /// Lines in the order of a run, those on the experiment's own chip first.
-fn ordered(experiment: &Experiment, lines: Vec<Line>, traces: &Path) -> Result<Vec<Line>, LabError> {
-    let seeds = lines.iter().map(|line| line.outcome.seed()).max().unwrap_or(0);
+fn ordered(experiment: &Experiment<'_>, lines: Vec<Line>, traces: &Path) -> Result<Vec<Line>, LabError> {
     let mut media: Vec<Medium> = Vec::new();
     for line in &lines {
         if !media.contains(line.medium()) {
@@ -44,15 +47,15 @@ fn ordered(experiment: &Experiment, lines: Vec<Line>, traces: &Path) -> Result<V
     media.sort_by_key(|medium| (!medium.is_own(), medium.to_string()));
     let mut places = HashMap::new();
     for medium in media {
-        let options = Options { seeds, traces: traces.to_owned(), medium, ..Options::default() };
+        let options = Options { traces: traces.to_owned(), medium, ..Options::default() };
         for place in Wanted::of(experiment, &options)?.places() {
             let next = places.len();
             places.entry(place).or_insert(next);
         }
     }
     let at = |line: &Line| {
-        let place = (line.series.clone(), line.x.clone(), line.outcome.seed());
-        places.get(&place).copied().unwrap_or(usize::MAX)
+        let place = places.get(&(line.series.clone(), line.x.clone()));
+        (place.copied().unwrap_or(usize::MAX), line.outcome.seed())
     };
     let mut lines = lines;
     lines.sort_by_key(at);

@@ -33,6 +33,21 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// Those of the simulator.
+    pub const SIMULATED: [Metric; 11] = [
+        Metric::Waf,
+        Metric::Erasures,
+        Metric::Copied,
+        Metric::Throughput,
+        Metric::TimeErasing,
+        Metric::TimeCopying,
+        Metric::WearDeviation,
+        Metric::WearPeak,
+        Metric::FirstDeath,
+        Metric::OnePercent,
+        Metric::Exhausted,
+    ];
+
     /// Its name as part of a file name.
     pub fn name(self) -> &'static str {
         match self {

@@ -29,7 +29,7 @@ pub use line::Line;
 pub use look::Look;
 pub use merge::merge;
 pub use metric::Metric;
-pub use options::{Options, SEEDS_MAX, Shard};
+pub use options::{Options, Seeds, Shard};
 pub use outcome::Outcome;
 pub(crate) use peers::maps;
 pub use peers::{PEERS, PeerMap};
@@ -43,19 +43,19 @@ use crate::LabError;
 
 /// An experiment: many runs, and how to show them.
 #[derive(Clone, Copy, Debug)]
-pub struct Experiment {
+pub struct Experiment<'a> {
     /// Its name on a command line.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The subject, in one line.
-    pub about: &'static str,
+    pub about: &'a str,
     /// The variable along the horizontal axis.
-    pub x: &'static str,
+    pub x: &'a str,
     /// The form in which it is drawn.
     pub look: Look,
     /// The metrics shown, the most telling first.
-    pub metrics: &'static [Metric],
+    pub metrics: &'a [Metric],
     /// All its runs.
-    pub points: Points,
+    pub points: Points<'a>,
     /// Published or computed figures to compare the runs with.
     pub known: fn() -> Vec<Known>,
 }
@@ -75,9 +75,9 @@ pub struct Known {
     pub kept: Option<&'static str>,
 }
 
-impl Experiment {
-    /// All experiments.
-    pub const ALL: [Experiment; 46] = [
+impl Experiment<'static> {
+    /// All experiments of the laboratory.
+    pub const ALL: [Experiment<'static>; 46] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -126,6 +126,17 @@ impl Experiment {
         f2fs::IDLE,
     ];
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Result<&'static Experiment<'static>, LabError> {
+        const ALL: &[Experiment<'static>] = &Experiment::ALL;
+        ALL.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+            let known = Self::ALL.map(|experiment| experiment.name).join(", ");
+            LabError::Setup(format!("unknown experiment `{name}` (known: {known})"))
+        })
+    }
+}
+
+impl Experiment<'_> {
     /// True of the experiments of the five papers; the others are our own.
     pub fn is_of_a_paper(&self) -> bool {
         ["scaleffs", "cffs", "rcffs", "cat", "f2fs"].iter().any(|paper| self.is_of(paper))
@@ -134,14 +145,5 @@ impl Experiment {
     /// True of the experiments of the paper of this short name.
     pub fn is_of(&self, paper: &str) -> bool {
         self.name.strip_prefix(paper).is_some_and(|rest| rest.starts_with('-'))
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Result<&'static Experiment, LabError> {
-        const ALL: &[Experiment] = &Experiment::ALL;
-        ALL.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
-            let known = Self::ALL.map(|experiment| experiment.name).join(", ");
-            LabError::Setup(format!("unknown experiment `{name}` (known: {known})"))
-        })
     }
 }

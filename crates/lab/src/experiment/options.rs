@@ -1,19 +1,16 @@
 //! Options of a run of experiments.
 
-use core::str::FromStr;
+use core::{fmt, str::FromStr};
 use std::path::PathBuf;
 
 use super::Line;
 use crate::{LabError, Medium};
 
-/// Seeds of a point, at most: the list of runs is in memory.
-pub const SEEDS_MAX: u64 = 10_000;
-
 /// Options for all experiments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Seeds of each point, from 1.
-    pub seeds: u64,
+    /// Seeds of each point.
+    pub seeds: Seeds,
     /// The directory of traces; each file is one.
     pub traces: PathBuf,
     /// Run every point, also those on record.
@@ -33,6 +30,77 @@ impl Options {
             line
         };
         lines.iter().map(own).collect()
+    }
+}
+
+/// Seeds that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    first: u64,
+    last: u64,
+}
+
+/// Seeds of a point, at most: the list of runs is in memory.
+const SEEDS_MAX: u64 = 10_000;
+
+/// The seed 1.
+impl Default for Seeds {
+    fn default() -> Seeds {
+        Seeds { first: 1, last: 1 }
+    }
+}
+
+/// `5` for the first five, or `6..10`.
+impl FromStr for Seeds {
+    type Err = LabError;
+
+    fn from_str(text: &str) -> Result<Seeds, LabError> {
+        let ends = match text.split_once("..") {
+            Some((first, last)) => first.parse().ok().zip(last.parse().ok()),
+            None => text.parse().ok().map(|last| (1, last)),
+        };
+        match ends {
+            Some((first, last)) if first <= last && last - first < SEEDS_MAX => Ok(Seeds { first, last }),
+            Some(_) | None => {
+                let want = format!("a number of seeds, or a range such as 6..10; {SEEDS_MAX} at most");
+                Err(LabError::Setup(format!("want {want}, not `{text}`")))
+            }
+        }
+    }
+}
+
+/// As it is read.
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Seeds { first: 1, last } => write!(f, "{last}"),
+            Seeds { first, last } => write!(f, "{first}..{last}"),
+        }
+    }
+}
+
+impl Seeds {
+    /// This one alone.
+    pub fn one(seed: u64) -> Seeds {
+        Seeds { first: seed, last: seed }
+    }
+
+    /// The range that those of `lines` lie in; the seed 1 if there is no line.
+    pub fn of(lines: &[Line]) -> Seeds {
+        let seeds = || lines.iter().map(|line| line.outcome.seed());
+        match (seeds().min(), seeds().max()) {
+            (Some(first), Some(last)) => Seeds { first, last },
+            _ => Seeds::default(),
+        }
+    }
+
+    /// The first and the last.
+    pub fn ends(self) -> (u64, u64) {
+        (self.first, self.last)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = u64> + Clone {
+        self.first..=self.last
     }
 }
 
@@ -73,6 +141,19 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seeds_are_a_number_or_a_range() {
+        let ends = |text: &str| text.parse::<Seeds>().map(Seeds::ends).ok();
+        assert_eq!(["5", "1", "6..10"].map(ends), [Some((1, 5)), Some((1, 1)), Some((6, 10))]);
+        assert_eq!(
+            ["5", "6..10", "1..5"].map(|text| text.parse::<Seeds>().unwrap().to_string()),
+            ["5", "6..10", "5"]
+        );
+        for wrong in ["0", "5..4", "", "1..10001", "-1", "a"] {
+            assert!(wrong.parse::<Seeds>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn shards_are_all_there_is() {

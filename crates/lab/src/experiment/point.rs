@@ -1,6 +1,6 @@
 //! A run with its place in a picture.
 
-use super::Options;
+use super::{Options, Seeds};
 use crate::{LabError, on_chip, on_disk, on_server, on_stack, run::Setup};
 
 /// One run of an experiment.
@@ -16,9 +16,11 @@ pub struct Point<T = Setup> {
 
 /// The runs of an experiment.
 #[derive(Clone, Copy, Debug)]
-pub enum Points {
-    /// Runs on the simulator of cleaning.
+pub enum Points<'a> {
+    /// Runs on the simulator of cleaning, each with every seed.
     Simulated(fn(&Options) -> Result<Vec<Point>, LabError>),
+    /// The same, described by a user; each is run with every seed.
+    Described(&'a [Point]),
     /// File systems on simulated chips.
     OnChip(fn() -> Vec<Point<on_chip::Task>>),
     /// F2FS on disks in memory.
@@ -30,8 +32,8 @@ pub enum Points {
 }
 
 impl Point {
-    /// The same point once for each of `seeds` seeds.
-    pub(super) fn seeded(self, seeds: u64) -> impl Iterator<Item = Point> {
-        (1..=seeds).map(move |seed| Point { setup: Setup { seed, ..self.setup.clone() }, ..self.clone() })
+    /// The same point once for each seed.
+    pub(super) fn seeded(self, seeds: Seeds) -> impl Iterator<Item = Point> {
+        seeds.iter().map(move |seed| Point { setup: Setup { seed, ..self.setup.clone() }, ..self.clone() })
     }
 }

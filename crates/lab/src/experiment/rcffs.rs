@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Figure 3.
-pub(super) const FIG3: Experiment = Experiment {
+pub(super) const FIG3: Experiment<'static> = Experiment {
     name: "rcffs-fig3",
     about: "RCFFS paper, figure 3: mount after an unmount, against files of 5 KB",
     x: "files",
@@ -32,7 +32,7 @@ pub(super) const FIG3: Experiment = Experiment {
 };
 
 /// Section 5.1: after a crash.
-pub(super) const CRASH: Experiment = Experiment {
+pub(super) const CRASH: Experiment<'static> = Experiment {
     name: "rcffs-crash",
     about: "RCFFS paper, 5.1: mount after a power cut, by bytes written since the segment began",
     x: "written (KB)",
@@ -49,7 +49,7 @@ pub(super) const CRASH: Experiment = Experiment {
 };
 
 /// Table 2.
-pub(super) const TABLE2: Experiment = Experiment {
+pub(super) const TABLE2: Experiment<'static> = Experiment {
     name: "rcffs-table2",
     about: "RCFFS paper, table 2: a file of 51 MB written and read in order and at random places",
     x: "workload",
@@ -87,7 +87,7 @@ pub(super) const TABLE2: Experiment = Experiment {
 };
 
 /// Figure 4.
-pub(super) const FIG4: Experiment = Experiment {
+pub(super) const FIG4: Experiment<'static> = Experiment {
     name: "rcffs-fig4",
     about: "RCFFS paper, figure 4: PostMark, 1,000 files and 15,000 transactions",
     x: "workload",
@@ -108,7 +108,7 @@ pub(super) const FIG4: Experiment = Experiment {
 };
 
 /// Section 5.2: small files.
-pub(super) const SMALL: Experiment = Experiment {
+pub(super) const SMALL: Experiment<'static> = Experiment {
     name: "rcffs-small",
     about: "RCFFS paper, 5.2: 1,000 copies of a file of 5 KB, and an unmount",
     x: "workload",
@@ -126,7 +126,7 @@ pub(super) const SMALL: Experiment = Experiment {
 };
 
 /// Section 5.3.
-pub(super) const ERRORS: Experiment = Experiment {
+pub(super) const ERRORS: Experiment<'static> = Experiment {
     name: "rcffs-errors",
     about: "RCFFS paper, 5.3: files lost of 1,000, by the damage to the chip",
     x: "damage",
@@ -150,7 +150,7 @@ pub(super) const ERRORS: Experiment = Experiment {
 };
 
 /// Section 5.3: the time of a repair.
-pub(super) const REPAIR: Experiment = Experiment {
+pub(super) const REPAIR: Experiment<'static> = Experiment {
     name: "rcffs-repair",
     about: "RCFFS paper, 5.3: the cost of bringing back a page",
     x: "from",
@@ -168,7 +168,7 @@ pub(super) const REPAIR: Experiment = Experiment {
 };
 
 /// Section 3.2: scrubbing.
-pub(super) const SCRUB: Experiment = Experiment {
+pub(super) const SCRUB: Experiment<'static> = Experiment {
     name: "rcffs-scrub",
     about: "RCFFS paper, 3.2: a scrub of 16 MB, by signatures alone and in full",
     x: "scrub",
@@ -185,7 +185,7 @@ pub(super) const SCRUB: Experiment = Experiment {
 };
 
 /// Section 4: the mu-tree beside nandfs's node table.
-pub(super) const INDEX: Experiment = Experiment {
+pub(super) const INDEX: Experiment<'static> = Experiment {
     name: "rcffs-index",
     about: "RCFFS paper, section 4: the mu-tree beside nandfs's node table, 10,000 inodes, by changes for a sync",
     x: "changes for a sync",

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Line, Outcome};
+use super::{Experiment, Line, Outcome, Points};
 use crate::LabError;
 
 /// The records of a file that this build made, and the number of the others.
@@ -100,9 +100,18 @@ impl Records {
     }
 }
 
-/// The records of a file, none if it is not there.
-pub(crate) fn read(path: &Path) -> Result<Stored, LabError> {
-    Ok(sort(&contents(path)?))
+/// The records of an experiment in a directory, none if they are not there.
+pub(crate) fn read(experiment: &Experiment<'_>, dir: &Path) -> Result<Stored, LabError> {
+    let mut stored = sort(&contents(&dir.join(format!("{}.jsonl", experiment.name)))?);
+    if let Points::Described(points) = experiment.points {
+        // Its description may have had other points before.
+        let is_one = |line: &Line| {
+            let series = line.medium().own_series(&line.series);
+            points.iter().any(|point| (point.series.as_str(), &point.x) == (series, &line.x))
+        };
+        stored.lines.retain(is_one);
+    }
+    Ok(stored)
 }
 
 /// A file's text, empty if it is not there.

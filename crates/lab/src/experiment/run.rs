@@ -30,7 +30,7 @@ pub struct Ran {
 /// # Errors
 /// The first failure of a run, or of writing a file, ends it.
 pub fn run(
-    experiment: &Experiment,
+    experiment: &Experiment<'_>,
     options: &Options,
     dir: &Path,
     progress: &dyn Progress,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Section 4.6: reclaiming an erase block in which nothing is live.
-pub(super) const RECLAIM: Experiment = Experiment {
+pub(super) const RECLAIM: Experiment<'static> = Experiment {
     name: "scaleffs-reclaim",
     about: "ScaleFFS paper, 4.6: device time to reclaim an erase block without live data, its spare areas looked at",
     x: "workload",
@@ -29,7 +29,7 @@ pub(super) const RECLAIM: Experiment = Experiment {
 };
 
 /// Figure 5.
-pub(super) const FIG5: Experiment = Experiment {
+pub(super) const FIG5: Experiment<'static> = Experiment {
     name: "scaleffs-fig5",
     about: "ScaleFFS paper, figure 5: mount against the size of the flash, nothing stored",
     x: "flash (MiB)",
@@ -43,7 +43,7 @@ pub(super) const FIG5: Experiment = Experiment {
 };
 
 /// Figure 6.
-pub(super) const FIG6: Experiment = Experiment {
+pub(super) const FIG6: Experiment<'static> = Experiment {
     name: "scaleffs-fig6",
     about: "ScaleFFS paper, figure 6: mount against data stored, in files of 5 MB on 256 MiB",
     x: "stored (MB)",
@@ -57,7 +57,7 @@ pub(super) const FIG6: Experiment = Experiment {
 };
 
 /// Figure 7.
-pub(super) const FIG7: Experiment = Experiment {
+pub(super) const FIG7: Experiment<'static> = Experiment {
     name: "scaleffs-fig7",
     about: "ScaleFFS paper, figure 7: mount against the number of empty files on 256 MiB",
     x: "files",
@@ -71,7 +71,7 @@ pub(super) const FIG7: Experiment = Experiment {
 };
 
 /// Figure 8.
-pub(super) const FIG8: Experiment = Experiment {
+pub(super) const FIG8: Experiment<'static> = Experiment {
     name: "scaleffs-fig8",
     about: "ScaleFFS paper, figure 8: 155 MB of songs written to an empty volume, then read",
     x: "workload",
@@ -99,7 +99,7 @@ pub(super) const FIG8: Experiment = Experiment {
 };
 
 /// Figure 9.
-pub(super) const FIG9: Experiment = Experiment {
+pub(super) const FIG9: Experiment<'static> = Experiment {
     name: "scaleffs-fig9",
     about: "ScaleFFS paper, figure 9: 4 KiB at random places of a film of 100 MB",
     x: "workload",
@@ -116,7 +116,7 @@ pub(super) const FIG9: Experiment = Experiment {
 };
 
 /// Table V.
-pub(super) const TABLE5: Experiment = Experiment {
+pub(super) const TABLE5: Experiment<'static> = Experiment {
     name: "scaleffs-table5",
     about: "ScaleFFS paper, table V: memory for metadata while one file is written; nandfs: all but its cache",
     x: "file (MB)",
@@ -145,7 +145,7 @@ pub(super) const TABLE5: Experiment = Experiment {
 };
 
 /// Table VI.
-pub(super) const TABLE6: Experiment = Experiment {
+pub(super) const TABLE6: Experiment<'static> = Experiment {
     name: "scaleffs-table6",
     about: "ScaleFFS paper, table VI: device time by type of block, while songs are downloaded, played, and a film is searched",
     x: "type of block",
@@ -188,7 +188,7 @@ pub(super) const TABLE6: Experiment = Experiment {
 };
 
 /// Section 4.5, with the bound of 4.4.
-pub(super) const CRASH: Experiment = Experiment {
+pub(super) const CRASH: Experiment<'static> = Experiment {
     name: "scaleffs-crash",
     about: "ScaleFFS paper, 4.4: mount after a power cut, by data written since the mount",
     x: "written (KB)",
@@ -210,7 +210,7 @@ pub(super) const CRASH: Experiment = Experiment {
 };
 
 /// Equation 1.
-pub(super) const EQUATION1: Experiment = Experiment {
+pub(super) const EQUATION1: Experiment<'static> = Experiment {
     name: "scaleffs-equation1",
     about: "ScaleFFS paper, equation 1: how long the checkpoint region lasts at 4 GB a day, from checkpoints counted",
     x: "written (MB)",

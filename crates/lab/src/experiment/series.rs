@@ -40,7 +40,7 @@ pub struct Summary {
 
 impl Summary {
     /// The lines of `experiment` by `metric`.
-    pub fn new(experiment: &Experiment, metric: Metric, lines: &[Line]) -> Summary {
+    pub fn new(experiment: &Experiment<'_>, metric: Metric, lines: &[Line]) -> Summary {
         let mut summary = Summary { metric, xs: Vec::new(), series: Vec::new() };
         let mut values: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         for line in lines {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Uniform writes on 2048 segments of 32 blocks.
-pub(super) const THEORY: Experiment = Experiment {
+pub(super) const THEORY: Experiment<'static> = Experiment {
     name: "theory",
     about: "uniform writes on 2048 segments of 32 blocks, against closed forms",
     x: "alpha",

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Each trace over and over on stores of its own size.
-pub(super) const TRACES: Experiment = Experiment {
+pub(super) const TRACES: Experiment<'static> = Experiment {
     name: "traces",
     about: "every trace at hand, repeated, segments of 32 blocks, by alpha: default and all placements, by victim",
     x: "trace and alpha",

@@ -16,18 +16,13 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(experiment: &Experiment, options: &Options) -> Result<Wanted, LabError> {
+    pub(super) fn of(experiment: &Experiment<'_>, options: &Options) -> Result<Wanted, LabError> {
         let (medium, refuse) = (&options.medium, |why: &str| refused(experiment, why));
         Ok(match experiment.points {
-            Points::Simulated(points) => {
-                let all = points(options)?;
-                if medium.size_bytes.is_some() && !are_alike(&all, |setup| setup.store.flash) {
-                    return refuse("has stores of several sizes");
-                }
-                let all = all.into_iter().map(|point| on(point, medium, |setup| store(setup, medium)));
-                let points = options.shard.part(all.collect::<Result<Vec<_>, _>>()?);
-                let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
-                Wanted::Simulated(points.into_iter().zip(planned).collect())
+            Points::Simulated(points) => simulated(experiment, points(options)?, options)?,
+            Points::Described(points) => {
+                let all = points.iter().flat_map(|point| point.clone().seeded(options.seeds));
+                simulated(experiment, all.collect(), options)?
             }
             Points::OnChip(points) => {
                 let all = points();
@@ -50,28 +45,35 @@ impl Wanted {
         })
     }
 
-    /// Curve, place and seed of each run, in their order.
-    pub(super) fn places(&self) -> Vec<(String, String, u64)> {
-        fn seeded<T>(points: &Seeded<T>) -> Vec<(String, String, u64)> {
-            points.iter().map(|(point, seed)| (point.series.clone(), point.x.clone(), *seed)).collect()
+    /// Curve and place of each run, in their order.
+    pub(super) fn places(&self) -> Vec<(String, String)> {
+        fn place<T>(point: &Point<T>) -> (String, String) {
+            (point.series.clone(), point.x.clone())
         }
         match self {
-            Wanted::Simulated(points) => {
-                let place = |(point, planned): &(Point, Planned)| {
-                    (point.series.clone(), point.x.clone(), planned.parameters.seed)
-                };
-                points.iter().map(place).collect()
-            }
-            Wanted::OnChip(points) => seeded(points),
-            Wanted::OnDisk(points) => seeded(points),
-            Wanted::OnServer(points) => seeded(points),
-            Wanted::OnStack(points) => seeded(points),
+            Wanted::Simulated(points) => points.iter().map(|(point, _)| place(point)).collect(),
+            Wanted::OnChip(points) => points.iter().map(|(point, _)| place(point)).collect(),
+            Wanted::OnDisk(points) => points.iter().map(|(point, _)| place(point)).collect(),
+            Wanted::OnServer(points) => points.iter().map(|(point, _)| place(point)).collect(),
+            Wanted::OnStack(points) => points.iter().map(|(point, _)| place(point)).collect(),
         }
     }
 }
 
 /// Points with the seed of each run.
 pub(super) type Seeded<T> = Vec<(Point<T>, u64)>;
+
+/// Each point, which has its seed, on the store that was asked for, and the shard's part of them.
+fn simulated(experiment: &Experiment<'_>, all: Vec<Point>, options: &Options) -> Result<Wanted, LabError> {
+    let medium = &options.medium;
+    if medium.size_bytes.is_some() && !are_alike(&all, |setup| setup.store.flash) {
+        return refused(experiment, "has stores of several sizes");
+    }
+    let all = all.into_iter().map(|point| on(point, medium, |setup| store(setup, medium)));
+    let points = options.shard.part(all.collect::<Result<Vec<_>, _>>()?);
+    let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
+    Ok(Wanted::Simulated(points.into_iter().zip(planned).collect()))
+}
 
 /// Each point on the chip that was asked for, with every seed, and the shard's part of them.
 fn seeded<T: Clone>(
@@ -81,7 +83,8 @@ fn seeded<T: Clone>(
 ) -> Result<Seeded<T>, LabError> {
     let points = points.into_iter().map(|point| on(point, &options.medium, &set));
     let points = points.collect::<Result<Vec<_>, _>>()?;
-    let all = points.into_iter().flat_map(|point| (1..=options.seeds).map(move |seed| (point.clone(), seed)));
+    let all =
+        points.into_iter().flat_map(|point| options.seeds.iter().map(move |seed| (point.clone(), seed)));
     Ok(Shard::part(options.shard, all.collect()))
 }
 
@@ -110,6 +113,6 @@ fn are_alike<T, K: PartialEq>(points: &[Point<T>], key: impl Fn(&T) -> K) -> boo
     keys.all(|key| Some(key) == first)
 }
 
-fn refused(experiment: &Experiment, why: &str) -> Result<Wanted, LabError> {
+fn refused(experiment: &Experiment<'_>, why: &str) -> Result<Wanted, LabError> {
     Err(LabError::Setup(format!("{} {why}: no --chip and no --size for it", experiment.name)))
 }

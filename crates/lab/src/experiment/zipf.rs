@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// 2048 segments of 256 pages, a = 1.1765; filled, 8 turnovers to warm up, 6 measured.
-pub(super) const ZIPF: Experiment = Experiment {
+pub(super) const ZIPF: Experiment<'static> = Experiment {
     name: "zipf",
     about: "Zipf 0.99 on 2048 segments of 256 pages, alpha 1.1765, with and without churn: all placements",
     x: "workload",

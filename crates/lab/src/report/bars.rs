@@ -19,7 +19,7 @@ const TAKEN: f64 = 0.86;
 /// A group for each place, in it a bar for each series; a line shows the range over seeds.
 pub(super) fn draw(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
-    experiment: &Experiment,
+    experiment: &Experiment<'_>,
     summary: &Summary,
 ) -> Result<(), Box<dyn Error>> {
     let groups = f64::from(u32::try_from(summary.xs.len())?);

@@ -17,7 +17,7 @@ use crate::{
 const SIZE: (u32, u32) = (920, 380);
 
 /// The picture, as SVG; empty if there is to be none.
-pub(super) fn draw(experiment: &Experiment, summary: &Summary) -> Result<String, LabError> {
+pub(super) fn draw(experiment: &Experiment<'_>, summary: &Summary) -> Result<String, LabError> {
     let mut svg = String::new();
     if experiment.look == Look::Table {
         return Ok(svg);
@@ -26,7 +26,7 @@ pub(super) fn draw(experiment: &Experiment, summary: &Summary) -> Result<String,
     Ok(svg)
 }
 
-fn onto(svg: &mut String, experiment: &Experiment, summary: &Summary) -> Result<(), Box<dyn Error>> {
+fn onto(svg: &mut String, experiment: &Experiment<'_>, summary: &Summary) -> Result<(), Box<dyn Error>> {
     let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
     match experiment.look {

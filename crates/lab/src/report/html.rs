@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{
     claim::{Claim, Judged, Verdict},
-    experiment::{Cell, Experiment, PassedOver, Stored, Summary},
+    experiment::{Cell, Experiment, PassedOver, Points, Seeds, Stored, Summary},
 };
 
 /// The page's head; no script, no other file.
@@ -87,16 +87,21 @@ impl Page {
     }
 
     /// The head of an experiment.
-    pub(super) fn experiment(&mut self, experiment: &Experiment, stored: &Stored) {
+    pub(super) fn experiment(&mut self, experiment: &Experiment<'_>, stored: &Stored) {
         let Stored { lines, passed_over: PassedOver { foreign, changed } } = stored;
-        let (name, about) = (experiment.name, escaped(experiment.about));
-        let seeds = lines.iter().map(|line| line.outcome.seed()).max().unwrap_or(0);
+        let (name, about) = (escaped(experiment.name), escaped(experiment.about));
+        let seeds = Seeds::of(lines);
+        let (first, last) = seeds.ends();
+        let command = match experiment.points {
+            Points::Described(_) => format!("{name}.toml"),
+            _ => name.clone(),
+        };
         // Writing to a string cannot fail.
         let _ = writeln!(self.contents, "<li><a href=\"#{name}\">{name}</a>: {about}</li>");
         let _ = writeln!(
             self.body,
-            "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds 1 to {seeds}; figures are means, with least \
-             and most where seeds differ. <code>pumice lab run {name} --seeds {seeds}</code> makes them again.</p>",
+            "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds {first} to {last}; figures are means, with least \
+             and most where seeds differ. <code>pumice lab run {command} --seeds {seeds}</code> makes them again.</p>",
             lines.len()
         );
         if foreign + changed > 0 {
@@ -109,7 +114,7 @@ impl Page {
     }
 
     /// A picture and its table.
-    pub(super) fn summary(&mut self, experiment: &Experiment, summary: &Summary, svg: &str) {
+    pub(super) fn summary(&mut self, experiment: &Experiment<'_>, summary: &Summary, svg: &str) {
         let heads: Vec<_> = summary.xs.iter().map(|x| format!("<th>{}</th>", escaped(x))).collect();
         let _ = writeln!(
             self.body,

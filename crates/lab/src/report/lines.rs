@@ -17,7 +17,7 @@ use crate::experiment::{Experiment, Series, Summary};
 /// One curve for each series, with rings for known figures and a bar for the range over seeds.
 pub(super) fn draw(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
-    experiment: &Experiment,
+    experiment: &Experiment<'_>,
     summary: &Summary,
 ) -> Result<(), Box<dyn Error>> {
     let places = places(summary);

@@ -27,7 +27,7 @@ const KINDS: [(u32, &str, RGBColor); 3] = [
 ];
 
 /// The picture, as SVG; empty if no run of the experiment has kept its requests.
-pub(super) fn draw(experiment: &Experiment, lines: &[Line]) -> Result<String, LabError> {
+pub(super) fn draw(experiment: &Experiment<'_>, lines: &[Line]) -> Result<String, LabError> {
     let own = lines.iter().filter_map(|line| match &line.outcome {
         Outcome::Measured(measured) => Some((line.series.clone(), measured.map.clone()?)),
         Outcome::Simulated(_) => None,

@@ -33,10 +33,10 @@ pub struct Picture {
     pub svg: String,
 }
 
-/// Makes the report of the records in `dir`.
-pub fn report(dir: &Path) -> Result<Report, LabError> {
+/// Makes the report of these experiments' records in `dir`.
+pub fn report(experiments: &[Experiment<'_>], dir: &Path) -> Result<Report, LabError> {
     let (mut page, mut pictures) = (html::Page::default(), Vec::new());
-    let all = records(dir)?;
+    let all = records(experiments, dir)?;
     let shown = all.iter().filter(|(_, stored)| !stored.lines.is_empty());
     let shown: Vec<_> = shown.map(|(experiment, stored)| (*experiment, stored.lines.clone())).collect();
     if !shown.is_empty() {
@@ -74,21 +74,23 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
     Ok(Report { page: page.finish(), pictures })
 }
 
-/// All records of a directory, by experiment.
-pub fn records(dir: &Path) -> Result<Vec<(&'static Experiment, Stored)>, LabError> {
-    const ALL: &[Experiment] = &Experiment::ALL;
+/// The records of these experiments in a directory, by experiment.
+pub fn records<'a>(
+    experiments: &[Experiment<'a>],
+    dir: &Path,
+) -> Result<Vec<(Experiment<'a>, Stored)>, LabError> {
     let mut all = Vec::new();
-    for experiment in ALL {
-        let stored = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
+    for experiment in experiments {
+        let stored = read(experiment, dir)?;
         if !stored.is_empty() {
-            all.push((experiment, stored));
+            all.push((*experiment, stored));
         }
     }
     Ok(all)
 }
 
 /// All statements of the papers, each judged by the records of its experiment.
-pub fn judged(all: &[(&Experiment, Vec<Line>)]) -> Result<Vec<(Claim, Judged)>, LabError> {
+pub fn judged(all: &[(Experiment<'_>, Vec<Line>)]) -> Result<Vec<(Claim, Judged)>, LabError> {
     let lines = |claim: &Claim| {
         let of = all.iter().find(|(experiment, _)| Some(experiment.name) == claim.experiment());
         of.map(|(_, lines)| lines.as_slice()).unwrap_or_default()

@@ -29,7 +29,7 @@ pub(super) fn colour(summary: &Summary, number: usize) -> RGBColor {
 }
 
 /// The words below the horizontal axis, with the origin of kept figures.
-pub(super) fn axis(experiment: &Experiment, summary: &Summary) -> String {
+pub(super) fn axis(experiment: &Experiment<'_>, summary: &Summary) -> String {
     let note = summary.note().map(|note| format!(" ({note})")).unwrap_or_default();
     format!("{}{note}", experiment.x)
 }

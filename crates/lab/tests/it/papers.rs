@@ -12,6 +12,7 @@ use pumice_lab::{
 fn lines(name: &str, seeds: u64) -> Vec<Line> {
     let dir = tempfile::tempdir().unwrap();
     let experiment = Experiment::named(name).unwrap();
+    let seeds = seeds.to_string().parse().unwrap();
     let options = Options { seeds, traces: "nowhere".into(), ..Options::default() };
     let lines = run(experiment, &options, dir.path(), &()).unwrap().lines;
     let csv = fs::read_to_string(dir.path().join(format!("{name}.csv"))).unwrap();

@@ -8,23 +8,23 @@ use std::{
 
 use pumice_lab::{
     Medium, Sources,
-    experiment::{Again, Experiment, Line, Options, Outcome, PassedOver, Point, Points, again, merge, run},
+    experiment::{
+        Again, Experiment, Line, Options, Outcome, PassedOver, Point, Points, Seeds, again, merge, run,
+    },
     measured::Job,
     report::{records, report},
     run::{Record, plan},
 };
 use sha2::{Digest, Sha256};
 
-const SEEDS: u64 = 2;
-
 fn options(traces: &Path) -> Options {
-    Options { seeds: SEEDS, traces: traces.to_owned(), ..Options::default() }
+    Options { seeds: "2".parse().unwrap(), traces: traces.to_owned(), ..Options::default() }
 }
 
 /// A directory with the records of an experiment, their file and its text.
 struct Kept {
     dir: tempfile::TempDir,
-    experiment: &'static Experiment,
+    experiment: &'static Experiment<'static>,
     file: PathBuf,
     text: String,
 }
@@ -77,7 +77,7 @@ fn a_changed_record_is_not_taken_for_one() {
     assert_eq!(found, (kept.len() - 1, passed(0, 1)));
     // It stays where it was, and the right one stands where it would be.
     assert_eq!(kept.now(), format!("{changed}\n{}", kept.text));
-    let page = report(kept.dir.path()).unwrap().page;
+    let page = report(&Experiment::ALL, kept.dir.path()).unwrap().page;
     assert!(page.contains(&format!("{} runs", kept.len())), "shown once");
     assert!(page.contains("0 records of other builds, 1 that were changed"));
     // What is no record at all is no reason to stop.
@@ -96,11 +96,15 @@ fn records_of_another_build_stay_apart() {
             here(&format!("\"sources\":\"{other}\"")).lines().map(|line| sealed(line) + "\n").collect();
         assert_eq!(kept.with(&older, Path::new("nowhere")), (0, passed(kept.len(), 0)));
         assert_eq!(kept.now(), format!("{older}{}", kept.text));
-        let stored = &records(kept.dir.path()).unwrap()[0].1;
+        let stored = &records(&Experiment::ALL, kept.dir.path()).unwrap()[0].1;
         assert_eq!((stored.lines.len(), stored.passed_over), (kept.len(), passed(kept.len(), 0)));
         // Made again, it comes out with the sources of this build.
-        let Again { line, difference } =
-            again(&Line::parse(older.lines().next().unwrap()).unwrap(), Path::new("nowhere")).unwrap();
+        let Again { line, difference } = again(
+            &Line::parse(older.lines().next().unwrap()).unwrap(),
+            kept.experiment,
+            Path::new("nowhere"),
+        )
+        .unwrap();
         assert!(line.is_of_this_build());
         assert!(difference.unwrap().starts_with("sources is "));
     }
@@ -136,14 +140,14 @@ fn records_of_another_trace_are_others() {
     let error = run(experiment, &options(traces.path()), dir.path(), &()).unwrap_err().to_string();
     assert!(error.contains("leaves nothing to reclaim"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    let error = again(&lines[0], traces.path()).unwrap_err().to_string();
+    let error = again(&lines[0], experiment, traces.path()).unwrap_err().to_string();
     assert!(error.contains("trace_sha256 is \""), "{error}");
 }
 
 #[test]
 fn fewer_seeds_lose_nothing() {
     let kept = Kept::new("cat-table4", Path::new("nowhere"));
-    let one = Options { seeds: 1, ..options(Path::new("nowhere")) };
+    let one = Options { seeds: Seeds::default(), ..options(Path::new("nowhere")) };
     let ran = run(kept.experiment, &one, kept.dir.path(), &()).unwrap();
     assert_eq!(ran.lines.len() * 2, kept.len());
     assert_eq!(sorted(&kept.now()), sorted(&kept.text));
@@ -156,7 +160,7 @@ fn sorted(text: &str) -> Vec<String> {
 }
 
 /// The records of an experiment without figures.
-fn planned(experiment: &Experiment, options: &Options) -> Vec<Line> {
+fn planned(experiment: &Experiment<'_>, options: &Options) -> Vec<Line> {
     fn all<J: Job>(name: &str, points: &[Point<J>]) -> Vec<Line> {
         let line = |point: &Point<J>| line(name, point, point.setup.sources(), point.setup.planned(1));
         points.iter().map(line).collect()
@@ -174,6 +178,7 @@ fn planned(experiment: &Experiment, options: &Options) -> Vec<Line> {
             let lines = points.iter().zip(records);
             lines.map(|(point, record)| line(experiment.name, point, Sources::Simulator, record)).collect()
         }
+        Points::Described(_) => Vec::new(),
         Points::OnChip(points) => all(experiment.name, &points()),
         Points::OnDisk(points) => all(experiment.name, &points()),
         Points::OnServer(points) => all(experiment.name, &points()),
@@ -185,11 +190,11 @@ fn planned(experiment: &Experiment, options: &Options) -> Vec<Line> {
 fn a_record_of_each_experiment_is_made_again_to_the_byte() {
     let traces = tempfile::tempdir().unwrap();
     put(traces.path(), 4200, 4160);
-    let one = Options { seeds: 1, ..options(traces.path()) };
+    let one = Options { seeds: Seeds::default(), ..options(traces.path()) };
     for experiment in Experiment::ALL {
         let planned = planned(&experiment, &one).remove(0);
-        let made = again(&planned, traces.path()).unwrap().line;
-        let twice = again(&made, traces.path()).unwrap();
+        let made = again(&planned, &experiment, traces.path()).unwrap().line;
+        let twice = again(&made, &experiment, traces.path()).unwrap();
         assert_eq!(twice.difference, None, "{}", experiment.name);
         assert_eq!(twice.line.json().unwrap(), made.json().unwrap(), "{}", experiment.name);
         assert_ne!(made, planned, "{}", experiment.name);
@@ -213,14 +218,14 @@ fn shards_become_one_run() {
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, &text[..text.len() - 40]).unwrap();
         let merged = out.path().join("merged");
-        let lines = merge(&parts, &merged, nowhere).unwrap();
+        let lines = merge(&Experiment::ALL, &parts, &merged, nowhere).unwrap();
         assert_eq!(lines, [(name, whole.len() - 1)]);
         let shard = "2/4".parse().unwrap();
         let ran = run(whole.experiment, &Options { shard, ..options(nowhere) }, &parts[1], &()).unwrap();
         assert_eq!((ran.known, ran.lines.len()), (text.lines().count() - 1, text.lines().count()));
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
         let backwards: Vec<_> = parts.iter().rev().cloned().collect();
-        assert_eq!(merge(&backwards, &merged, nowhere).unwrap(), [(name, whole.len())]);
+        assert_eq!(merge(&Experiment::ALL, &backwards, &merged, nowhere).unwrap(), [(name, whole.len())]);
         for kind in ["jsonl", "csv"] {
             let text = |dir: &Path| fs::read_to_string(dir.join(format!("{name}.{kind}"))).unwrap();
             assert_eq!(text(&merged), text(whole.dir.path()), "{name}.{kind}");
@@ -233,7 +238,7 @@ fn shards_become_one_run() {
 fn another_chip_is_another_curve() {
     let nowhere = Path::new("nowhere");
     let chip = |chip: Option<&str>, size_bytes| Options {
-        seeds: 1,
+        seeds: Seeds::default(),
         medium: Medium { chip: chip.map(str::to_owned), size_bytes },
         ..options(nowhere)
     };
@@ -256,7 +261,7 @@ fn another_chip_is_another_curve() {
         assert!(kept.now().starts_with(&kept.text), "{name}");
         let line =
             ran.lines.iter().find(|line| line.series == series).unwrap_or_else(|| panic!("{:?}", ran.lines));
-        let again = again(line, nowhere).unwrap();
+        let again = again(line, kept.experiment, nowhere).unwrap();
         assert_eq!((&again.line, again.difference), (line, None));
         let own = asked.own(&ran.lines);
         assert!(own.iter().all(|line| kept.text.contains(&format!("\"series\":\"{}\"", line.series))));

@@ -14,7 +14,7 @@ use pumice_lab::{
 };
 
 fn options() -> Options {
-    Options { seeds: 1, traces: "nowhere".into(), ..Options::default() }
+    Options { traces: "nowhere".into(), ..Options::default() }
 }
 
 #[test]
@@ -25,10 +25,11 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
         let places: BTreeSet<String> = match experiment.points {
             Points::Simulated(_) => {
                 let points = simulated(experiment, &options());
-                let twice = simulated(experiment, &Options { seeds: 2, ..options() });
+                let twice = simulated(experiment, &Options { seeds: "2".parse().unwrap(), ..options() });
                 assert_eq!(twice.len(), 2 * points.len(), "{}", experiment.name);
                 points.into_iter().map(|point| point.x).collect()
             }
+            Points::Described(points) => points.iter().map(|point| point.x.clone()).collect(),
             Points::OnChip(points) => points().into_iter().map(|point| point.x).collect(),
             Points::OnDisk(points) => points().into_iter().map(|point| point.x).collect(),
             Points::OnServer(points) => points().into_iter().map(|point| point.x).collect(),
@@ -49,9 +50,10 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
     }
 }
 
-fn simulated(experiment: &Experiment, options: &Options) -> Vec<Point> {
+fn simulated(experiment: &Experiment<'_>, options: &Options) -> Vec<Point> {
     match experiment.points {
         Points::Simulated(points) => points(options).unwrap(),
+        Points::Described(points) => points.to_vec(),
         Points::OnChip(_) | Points::OnDisk(_) | Points::OnServer(_) | Points::OnStack(_) => {
             panic!("{} is not simulated", experiment.name)
         }
@@ -80,7 +82,7 @@ fn an_experiment_is_run_kept_and_reported() {
         }
     }
 
-    let Report { page, pictures } = report(dir.path()).unwrap();
+    let Report { page, pictures } = report(&Experiment::ALL, dir.path()).unwrap();
     assert_eq!(page.matches("<svg").count(), 4);
     assert_eq!(pictures.len(), 4);
     assert!(pictures[0].name == "cat-table4-erasures" && page.contains(&pictures[0].svg));
@@ -122,7 +124,7 @@ fn an_experiment_goes_on_where_it_stopped() {
     let part = whole.split_inclusive('\n').take(4).collect::<Vec<_>>().concat();
     fs::write(&json, format!("{part}{}", &whole.lines().nth(4).unwrap()[..40])).unwrap();
     fs::remove_file(&csv).unwrap();
-    assert!(report(dir.path()).unwrap().page.contains("4 runs"));
+    assert!(report(&Experiment::ALL, dir.path()).unwrap().page.contains("4 runs"));
     assert_eq!(again(&options()), (4, all as u64 - 4, whole.clone()));
     assert_eq!(fs::read_to_string(&csv).unwrap(), table);
 
@@ -131,7 +133,7 @@ fn an_experiment_goes_on_where_it_stopped() {
     assert_eq!(again(&Options { fresh: true, ..options() }), (0, all as u64, whole.clone()));
 
     // More seeds: those that are missing, in between.
-    let two = Options { seeds: 2, ..options() };
+    let two = Options { seeds: "2".parse().unwrap(), ..options() };
     let (known, runs, both) = again(&two);
     assert_eq!((known, runs), (all, all as u64));
     assert_eq!(both, { again(&Options { fresh: true, ..two }).2 });
@@ -168,7 +170,7 @@ fn curves_and_words_are_drawn_too() {
         let text = lines.map(|line| line.json().unwrap()).join("\n");
         fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
     }
-    let page = report(dir.path()).unwrap().page;
+    let page = report(&Experiment::ALL, dir.path()).unwrap().page;
     assert!(page.contains("a &lt; b") && !page.contains("a < b"));
     assert!(page.contains("theory: greedy") && page.contains("50/50"));
 }
@@ -176,10 +178,10 @@ fn curves_and_words_are_drawn_too() {
 #[test]
 fn no_records_are_no_report() {
     let dir = tempfile::tempdir().unwrap();
-    let empty = report(dir.path()).unwrap_err().to_string();
+    let empty = report(&Experiment::ALL, dir.path()).unwrap_err().to_string();
     assert!(empty.contains("no records there; "), "{empty}");
     fs::write(dir.path().join("theory.jsonl"), "{}\n").unwrap();
-    let others = report(dir.path()).unwrap_err().to_string();
+    let others = report(&Experiment::ALL, dir.path()).unwrap_err().to_string();
     assert!(others.contains("no records there of this build, 1 others; "), "{others}");
 }
 
@@ -190,7 +192,7 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     fs::create_dir(&traces).unwrap();
     fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
     let experiment = Experiment::named("traces").unwrap();
-    let points = simulated(experiment, &Options { seeds: 1, traces, ..Options::default() });
+    let points = simulated(experiment, &Options { traces, ..Options::default() });
     let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());
@@ -201,6 +203,6 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
         |point: &Point| Line::new("traces", (&point.series, &point.x), Sources::Simulator, Record::default());
     let lines: Vec<_> = points.iter().map(|point| line(point).json().unwrap()).collect();
     fs::write(dir.path().join("traces.jsonl"), lines.join("\n")).unwrap();
-    let page = report(dir.path()).unwrap().page;
+    let page = report(&Experiment::ALL, dir.path()).unwrap().page;
     assert!(page.contains("<th>chain:4, root-age</th>") && !page.contains("<svg"));
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pumice_lab::experiment::merge;
 
+use super::description::{Description, with};
 use crate::{
     failure::{Failure, Outcome},
     output,
@@ -27,10 +28,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Outcome {
-        let merged = merge(&self.dirs, &self.out, &self.traces)?;
+        let described = Description::beside(&self.dirs, &self.traces)?;
+        let merged = merge(&with(&described), &self.dirs, &self.out, &self.traces)?;
         if merged.is_empty() {
             return Err(Failure::new("no records in these directories; `pumice lab run --shard` makes some"));
         }
+        described.iter().try_for_each(|description| description.keep(&self.out))?;
         output::lines(merged.iter().map(|(name, records)| format!("{name}: {records} records")))
     }
 }

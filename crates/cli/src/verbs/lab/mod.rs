@@ -1,5 +1,6 @@
 //! `pumice lab`: the papers' experiments and our own.
 
+mod description;
 mod list;
 mod merge;
 mod report;

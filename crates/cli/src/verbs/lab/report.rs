@@ -8,6 +8,7 @@ use std::{
 
 use pumice_lab::report::{Report, report};
 
+use super::description::{Description, with};
 use crate::{
     failure::{Failure, Outcome},
     interrupt::Interrupt,
@@ -31,7 +32,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Outcome {
-        let Report { page, pictures } = report(&self.dir)?;
+        let described = Description::beside(std::slice::from_ref(&self.dir), Path::new(""))?;
+        let Report { page, pictures } = report(&with(&described), &self.dir)?;
         let path = self.out.clone().unwrap_or_else(|| self.dir.join("report.html"));
         write(&path, &page)?;
         let mut made = vec![path.display().to_string()];

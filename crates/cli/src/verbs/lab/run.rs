@@ -1,6 +1,7 @@
 //! `pumice lab run`: runs experiments, prints their series, keeps their records.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -9,10 +10,11 @@ use pumice_lab::{
     Medium,
     claim::{Claim, judge},
     experiment::{
-        Again, Cell, Experiment, Line, Options, PassedOver, Ran, SEEDS_MAX, Shard, Summary, again, run,
+        Again, Cell, Experiment, Line, Options, PassedOver, Ran, Seeds, Shard, Summary, again, run,
     },
 };
 
+use super::description::Description;
 use crate::{
     failure::{Failure, Outcome},
     output::Output,
@@ -20,24 +22,28 @@ use crate::{
     size,
 };
 
+/// The usual seeds of each point.
+const SEEDS: &str = "5";
+
 /// Run experiments, print their series and keep every record
 ///
 /// A run that was interrupted goes on where it stopped: runs on record with the same parameters, trace and sources are
 /// not made again. Records are added to those that are there, and none is removed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Experiments to run; `papers` for all of the five papers, `all` for every one, see `pumice lab list`
+    /// Experiments to run: names, see `pumice lab list`, `papers` for those of the five papers, `all` for every one, or a file
+    /// NAME.toml that describes one
     #[arg(value_name = "NAME", required_unless_present = "again")]
     names: Vec<String>,
     /// Make the runs of the records in FILE again and print them; fails if one differs
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "out", "seeds", "fresh"])]
     again: Option<PathBuf>,
-    /// Directory for records: NAME.jsonl and NAME.csv
+    /// Directory for records: NAME.jsonl, NAME.csv, and a copy of NAME.toml
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
-    /// Seeds of each point
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
-    seeds: u64,
+    /// Seeds of each point: their number, or a range such as 6..10 [default: those of NAME.toml, or 5]
+    #[arg(long, value_name = "N", value_parser = str::parse::<Seeds>)]
+    seeds: Option<Seeds>,
     /// Directory of trace files
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
@@ -60,46 +66,67 @@ impl Args {
         if let Some(path) = &self.again {
             return self.again(path);
         }
+        let mut output = Output::new();
+        for word in &self.names()? {
+            match Description::is_named_by(word) {
+                true => {
+                    let description = Description::read(Path::new(word), &self.traces)?;
+                    // Shards are merged by it, those that were cut short, too.
+                    description.keep(&self.out)?;
+                    self.experiment(&description.experiment(), description.seeds(), &mut output)?;
+                }
+                false => self.experiment(named(word)?, None, &mut output)?,
+            }
+        }
+        output.finish()
+    }
+
+    /// Runs an experiment, which asks for its own number of seeds or not.
+    fn experiment(&self, experiment: &Experiment<'_>, seeds: Option<Seeds>, output: &mut Output) -> Outcome {
         let options = Options {
-            seeds: self.seeds,
+            seeds: self.seeds.or(seeds).map_or_else(|| SEEDS.parse(), Ok)?,
             traces: self.traces.clone(),
             fresh: self.fresh,
             medium: Medium { chip: self.chip.clone(), size_bytes: self.size },
             shard: self.shard.unwrap_or_default(),
         };
-        let mut output = Output::new();
-        for experiment in self.experiments()? {
-            let progress = Progress::counted(experiment.name);
-            let Ran { lines, known, passed_over } = run(experiment, &options, &self.out, &progress)?;
-            drop(progress);
-            if known > 0 {
-                let (name, all) = (experiment.name, lines.len());
-                crate::message::complain(&format!(
-                    "{name}: {known} of {all} runs were on record already; --fresh makes them again"
-                ));
-            }
-            complain(experiment.name, passed_over);
-            output.line(format!("{}: {}", experiment.name, experiment.about))?;
-            for metric in experiment.metrics {
-                let summary = Summary::new(experiment, *metric, &lines);
-                if !summary.is_empty() {
-                    table(&mut output, experiment, &summary)?;
-                }
-            }
-            verdicts(&mut output, experiment, &options.own(&lines))?;
-            output.flush()?;
+        let progress = Progress::counted(experiment.name.to_owned());
+        let Ran { lines, known, passed_over } = run(experiment, &options, &self.out, &progress)?;
+        drop(progress);
+        if known > 0 {
+            let (name, all) = (experiment.name, lines.len());
+            crate::message::complain(&format!(
+                "{name}: {known} of {all} runs were on record already; --fresh makes them again"
+            ));
         }
-        output.finish()
+        complain(experiment.name, passed_over);
+        output.line(format!("{}: {}", experiment.name, experiment.about))?;
+        for metric in experiment.metrics {
+            let summary = Summary::new(experiment, *metric, &lines);
+            if !summary.is_empty() {
+                table(output, experiment, &summary)?;
+            }
+        }
+        verdicts(output, experiment, &options.own(&lines))?;
+        output.flush()
     }
 
     /// Makes records again; they come out as they are in the file, if nothing that decides has changed.
     fn again(&self, path: &Path) -> Outcome {
         let text = fs::read_to_string(path).map_err(|error| Failure::host(path, &error))?;
-        let (mut output, mut different) = (Output::new(), 0);
+        let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+        let (mut output, mut different, mut described) = (Output::new(), 0, HashMap::new());
         for (number, record) in (1_u64..).zip(text.lines()) {
             let at = format!("{}: line {number}", path.display());
             let line = Line::parse(record).map_err(|error| Failure::new(format!("{at}: {error}")))?;
-            let Again { line, difference } = again(&line, &self.traces)?;
+            let name = &line.experiment;
+            if Experiment::named(name).is_err() && !described.contains_key(name) {
+                let path = beside.join(format!("{name}.toml"));
+                described.insert(name.clone(), Description::read(&path, &self.traces)?);
+            }
+            let own = described.get(name).map(Description::experiment);
+            let experiment = own.as_ref().map_or_else(|| named(name), Ok)?;
+            let Again { line, difference } = again(&line, experiment, &self.traces)?;
             output.line(line.json().map_err(|error| Failure::host(path, &error))?)?;
             if let Some(what) = difference {
                 different += 1;
@@ -115,17 +142,28 @@ impl Args {
         }
     }
 
-    fn experiments(&self) -> Outcome<Vec<&'static Experiment>> {
-        const ALL: &[Experiment] = &Experiment::ALL;
+    /// The names, each of them known.
+    fn names(&self) -> Outcome<Vec<String>> {
         if self.names == ["all"] {
-            return Ok(ALL.iter().collect());
+            return Ok(all(|_| true));
         }
         if self.names == ["papers"] {
-            return Ok(ALL.iter().filter(|experiment| experiment.is_of_a_paper()).collect());
+            return Ok(all(Experiment::is_of_a_paper));
         }
-        let named = self.names.iter().map(|name| Experiment::named(name));
-        named.collect::<Result<_, _>>().map_err(|error| Failure::usage(error.to_string()))
+        for name in self.names.iter().filter(|name| !Description::is_named_by(name)) {
+            named(name)?;
+        }
+        Ok(self.names.clone())
     }
+}
+
+/// The names of some experiments.
+fn all(is_one: fn(&Experiment<'static>) -> bool) -> Vec<String> {
+    Experiment::ALL.iter().filter(|one| is_one(one)).map(|one| one.name.to_owned()).collect()
+}
+
+fn named(name: &str) -> Outcome<&'static Experiment<'static>> {
+    Experiment::named(name).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Tells of records that are on file and not shown.
@@ -141,7 +179,7 @@ fn complain(name: &str, PassedOver { foreign, changed }: PassedOver) {
 }
 
 /// The statements that the experiment judges, the paper's and our own, each with its verdict.
-fn verdicts(output: &mut Output, experiment: &Experiment, lines: &[Line]) -> Outcome {
+fn verdicts(output: &mut Output, experiment: &Experiment<'_>, lines: &[Line]) -> Outcome {
     for claim in Claim::of(experiment.name)? {
         let paper = claim.value().map(|value| format!(" (the paper: {value})")).unwrap_or_default();
         output.line(format!("\n{}: {}{paper}", claim.section(), claim.says()))?;
@@ -152,7 +190,7 @@ fn verdicts(output: &mut Output, experiment: &Experiment, lines: &[Line]) -> Out
 }
 
 /// One metric: a line for each series, a column for each place.
-fn table(output: &mut Output, experiment: &Experiment, summary: &Summary) -> Outcome {
+fn table(output: &mut Output, experiment: &Experiment<'_>, summary: &Summary) -> Outcome {
     let first = summary.series.iter().map(|series| series.name.len()).max().unwrap_or(0).max(8);
     let line = |name: &str, cells: &[String]| {
         let cells = summary.xs.iter().zip(cells).map(|(x, cell)| format!("  {cell:>0$}", x.len().max(9)));

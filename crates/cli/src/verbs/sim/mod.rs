@@ -4,7 +4,7 @@ mod combine;
 mod parse;
 mod show;
 
-use pumice_lab::run::{Record, plan, simulate, sweep};
+use pumice_lab::run::{Record, Setup, plan, simulate, sweep};
 use serde_json::Value;
 
 use crate::{
@@ -113,8 +113,13 @@ struct Rules {
 }
 
 impl Args {
+    /// All combinations of the values that were given.
+    pub(crate) fn setups(&self) -> Outcome<Vec<Setup>> {
+        combine::setups(self)
+    }
+
     pub(crate) fn run(&self) -> Outcome {
-        let setups = combine::setups(self)?;
+        let setups = self.setups()?;
         let progress = Progress::counted("simulating");
         if let [setup] = setups.as_slice()
             && !self.csv

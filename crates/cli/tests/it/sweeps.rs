@@ -1,0 +1,191 @@
+//! Experiments that users describe: run, in parts, by other programs, merged, shown, made again.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use crate::common::{World, finish};
+
+/// Twenty-four cells of a thousand, as `docs/researcher.md` has them: two workloads, three policies, four fillings.
+const SWEEP: &str = r#"
+about = "separation as the store fills"
+x = "fill"
+metrics = ["waf", "wear-deviation"]
+seeds = "2"
+
+[[workload]]
+access = ["zipf:0.99", "locality:90/10"]
+write = "16M"
+
+[[policy]]
+name = "ours"
+
+[[policy]]
+victim = "root-age"
+placement = ["sepbit:3", "sepbit:6"]
+wear = "none"
+
+[[store]]
+flash = "12M"
+fill = ["75%", "80%", "85%", "90%"]
+"#;
+
+/// A world with the sweep and its records of one go.
+fn world() -> World {
+    let world = World::new();
+    fs::write(world.path("sweep.toml"), SWEEP).unwrap();
+    let table = world.say("lab run sweep.toml --out whole").good();
+    assert!(table.starts_with("sweep: separation as the store fills\n"), "{table}");
+    world
+}
+
+fn text(world: &World, file: &str) -> String {
+    fs::read_to_string(world.path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// These parts become what one go made.
+#[track_caller]
+fn merged(world: &World, parts: &str) {
+    let said = world.say(&format!("lab merge {parts} --out merged")).good();
+    assert_eq!(said, "sweep: 48 records\n");
+    for kind in ["jsonl", "csv", "toml"] {
+        let [merged, whole] = ["merged", "whole"].map(|dir| text(world, &format!("{dir}/sweep.{kind}")));
+        assert!(merged == whole, "{kind}: {merged}\n{whole}");
+    }
+    fs::remove_dir_all(world.path("merged")).unwrap();
+}
+
+#[test]
+fn each_cell_has_a_curve_and_a_place() {
+    let world = world();
+    let table = world.say("lab run sweep.toml --out whole").out;
+    let lines: Vec<_> = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(lines[2], ["write", "amplification", "by", "fill"]);
+    assert_eq!(lines[3], ["75", "80", "85", "90"]);
+    for series in ["zipf:0.99, ours", "locality:90/10, sepbit:3", "locality:90/10, sepbit:6"] {
+        assert!(table.lines().any(|line| line.starts_with(&format!("{series}  "))), "{series}: {table}");
+    }
+    // As `pumice sim` has it.
+    let record = text(&world, "whole/sweep.jsonl");
+    let record =
+        record.lines().find(|line| line.contains("\"x\":\"80\"") && line.contains("sepbit:6")).unwrap();
+    let options =
+        "--flash 12M --fill 80% --write 16M --access zipf:0.99 --victim root-age --placement sepbit:6";
+    let sim = world.say(&format!("sim {options} --wear none --json")).good();
+    let waf =
+        |text: &str| text.split("\"waf\":").nth(1).unwrap().split(',').next().unwrap().trim().to_owned();
+    assert_eq!(waf(record), waf(&sim));
+    // Another policy beside them voids no record.
+    let more = SWEEP.replace("\"sepbit:3\", ", "\"sepbit:3\", \"m1\", ");
+    fs::write(world.path("sweep.toml"), more).unwrap();
+    let said = world.say("lab run sweep.toml --out whole --seeds 1..2");
+    assert_eq!(said.messages(), ["sweep: 48 of 64 runs were on record already; --fresh makes them again"]);
+    world.say("lab report whole --pictures pictures").good();
+    assert!(text(&world, "pictures/sweep-waf.svg").contains("write amplification"));
+    assert!(text(&world, "whole/report.html").contains("<code>pumice lab run sweep.toml --seeds 2</code>"));
+    // Without it, its records stay on file and are not shown.
+    fs::write(world.path("whole/sweep.toml"), SWEEP).unwrap();
+    world.say("lab report whole").good();
+    assert!(!text(&world, "whole/report.html").contains(">zipf:0.99, m1<"));
+}
+
+/// Eight parts, one of them killed and run again; then a record of one made again.
+#[test]
+fn a_sweep_in_parts_is_one_sweep() {
+    let world = world();
+    let shard = |part: u32| format!("lab run sweep.toml --shard {part}/8 --out part{part}");
+    for part in (1..=8).filter(|part| *part != 5) {
+        world.say(&shard(part)).good();
+    }
+    let words = shard(5);
+    let mut killed: Child =
+        world.command().args(words.split_whitespace()).stdout(Stdio::null()).spawn().unwrap();
+    while !world.path("part5/sweep.jsonl").exists() {}
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // Killed in the middle of a line, at the latest.
+    let file = world.path("part5/sweep.jsonl");
+    let left = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &left[..left.len().saturating_sub(40)]).unwrap();
+    let parts = (1..=8).rev().map(|part| format!("part{part}")).collect::<Vec<_>>().join(" ");
+    let said = world.say(&format!("lab merge {parts} --out merged")).good();
+    assert_ne!(said, "sweep: 48 records\n");
+    assert_eq!(world.say(&words).code, 0);
+    merged(&world, &parts);
+    let record = text(&world, "part5/sweep.jsonl").lines().next().unwrap().to_owned() + "\n";
+    fs::write(world.path("record"), &record).unwrap();
+    assert_eq!(world.say("lab run --again record").good(), record);
+    fs::write(world.path("part3/sweep.toml"), SWEEP.replace("16M", "17M")).unwrap();
+    world.say(&format!("lab merge {parts} --out merged")).bad(1, &["describe different experiments"]);
+}
+
+/// A shell in the world's directory that finds the command.
+fn shell(world: &World, script: &str) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_pumice")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(world.path("")).env("PATH", path).stdin(Stdio::null());
+    shell
+}
+
+#[test]
+fn gnu_parallel_runs_the_parts() {
+    let found = Command::new("parallel").arg("--version").output();
+    if !found.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("GNU parallel")) {
+        eprintln!("SKIPPED: GNU parallel is not installed, so nothing was tested");
+        return;
+    }
+    let world = world();
+    let script = "parallel pumice lab run sweep.toml --shard {}/4 --out part{} ::: 1 2 3 4";
+    let ran = finish(shell(&world, script).env("HOME", world.path("")).env("PARALLEL_HOME", world.path("")));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    merged(&world, "part1 part2 part3 part4");
+}
+
+/// The script of `docs/researcher.md`, with the variables that Slurm sets for each task of an array.
+#[test]
+fn an_array_of_slurm_runs_the_parts() {
+    let world = world();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/researcher.md");
+    let page = fs::read_to_string(page).unwrap();
+    let script = page.lines().find(|line| line.contains("--shard $SLURM_ARRAY_TASK_ID")).unwrap();
+    for task in 1..=4 {
+        let mut task_of = shell(&world, script);
+        let ran = task_of.env("SLURM_ARRAY_TASK_ID", task.to_string()).env("SLURM_ARRAY_TASK_COUNT", "4");
+        let ran = finish(ran);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    merged(&world, "part1 part2 part3 part4");
+}
+
+#[test]
+fn wrong_descriptions_are_told() {
+    let world = World::new();
+    let with = |old: &str, new: &str| {
+        assert!(SWEEP.contains(old), "{old}");
+        fs::write(world.path("sweep.toml"), SWEEP.replace(old, new)).unwrap();
+        world.say("lab run sweep.toml")
+    };
+    for (old, new, words) in [
+        ("metrics = [\"waf\"", "metrics = [\"speed\"", ["sweep.toml", "unknown metric `speed`"]),
+        ("about =", "subject =", ["line 2", "unknown field `subject`"]),
+        ("x = \"fill\"", "x = \"fill", ["line 3", "string"]),
+        ("x = \"fill\"", "x = \"alpha\"", ["x is `alpha`", "does not set"]),
+        ("flash =", "seed =", ["`seed`", "no place in a store"]),
+        ("flash =", "flesh =", ["sweep.toml", "--flesh"]),
+        ("flash = \"12M\"", "flash = \"12M,14M\"", ["several values", "list"]),
+        ("flash = \"12M\"", "wear = \"even\"", ["sets `wear` twice", "cell"]),
+        ("[\"sepbit:3\", \"sepbit:6\"]", "\"sepbit:6\"\nname = \"ours\"", ["two cells are", "want a `name`"]),
+        ("\"sepbit:3\", ", "\"sepbit:9\", ", ["sepbit:9", "sepbit"]),
+        ("seeds = \"2\"", "seeds = \"0\"", ["seeds", "`0`"]),
+        ("seeds = \"2\"", "look = \"pie\"", ["unknown look `pie`", "bars"]),
+    ] {
+        with(old, new).bad(2, &words);
+    }
+    fs::write(world.path("zipf-mine.toml"), SWEEP).unwrap();
+    world.say("lab run zipf-mine.toml").bad(2, &["zipf-mine.toml", "want a name"]);
+    world.say("lab run nowhere.toml").bad(1, &["nowhere.toml"]);
+    assert!(!world.path("lab").exists());
+}
