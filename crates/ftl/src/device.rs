@@ -129,21 +129,25 @@ impl BlockDevice for Server<'_> {
     fn write(&mut self, first: Lba, buffer: &[u8]) -> core::result::Result<(), BlockError> {
         self.block_shape().locate(first, buffer.len())?;
         for (lba, bytes) in (first.0..).zip(buffer.chunks_exact(self.shape.block_bytes as usize)) {
-            self.write_block(number(lba)?, bytes)?;
+            let done = self.write_block(number(lba)?, bytes);
+            self.noted(done)?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> core::result::Result<(), BlockError> {
-        Ok(self.sync()?)
+        let done = self.sync();
+        Ok(self.noted(done)?)
     }
 
     fn discard(&mut self, first: Lba, count: u64) -> core::result::Result<(), BlockError> {
         self.block_shape().locate_blocks(first, count)?;
         self.admit_write()?;
         for lba in first.0..first.0 + count {
-            self.trim_block(number(lba)?)?;
+            let done = self.trim_block(number(lba)?);
+            self.noted(done)?;
         }
-        Ok(self.after_change()?)
+        let done = self.after_change();
+        Ok(self.noted(done)?)
     }
 }

@@ -58,13 +58,15 @@ impl<N> Ftl<N> {
     /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
     /// reads some pages; true if more is due. For idle times.
     pub fn maintain(&mut self, now: i64) -> Result<bool> {
-        self.server.maintain(now)
+        let done = self.server.maintain(now);
+        self.server.noted(done)
     }
 
     /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
     /// is told log pages done and all. Memory: sixteen bytes for each unreadable page, four for each lost logical block.
     pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
-        self.server.scrub(now, progress)
+        let done = self.server.scrub(now, progress);
+        self.server.noted(done)
     }
 
     /// Whether a quick scrub can be made.
@@ -83,7 +85,8 @@ impl<N> Ftl<N> {
     /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip without room for signatures in its spare
     /// areas.
     pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
-        self.server.quick_scrub(progress)
+        let done = self.server.quick_scrub(progress);
+        self.server.noted(done)
     }
 }
 

@@ -6,9 +6,6 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use crate::head::Head;
-use crate::segments::State;
-use crate::server::Server;
 use crate::shape::Place;
 
 /// A listed segment.
@@ -61,12 +58,12 @@ impl Listed {
     }
 
     /// Takes out those that are not needed.
-    fn keep(&mut self, is_needed: impl Fn(u32) -> bool) {
+    pub(crate) fn keep(&mut self, is_needed: impl Fn(u32) -> bool) {
         self.lines.retain(|block, _| is_needed(*block));
     }
 
     /// The segments but one, which gets a summary: `most` of those opened last, with their named pages.
-    fn others(&mut self, own: u32, most: u32) -> Vec<Place> {
+    pub(crate) fn others(&mut self, own: u32, most: u32) -> Vec<Place> {
         self.newest = Some(own);
         let others = self.lines.iter().filter(|(block, _)| **block != own);
         let mut others: Vec<(u64, Place)> =
@@ -74,49 +71,6 @@ impl Listed {
         others.sort_unstable_by_key(|(turn, _)| core::cmp::Reverse(*turn));
         others.truncate(most as usize);
         others.into_iter().map(|(_, place)| place).collect()
-    }
-}
-
-impl Server<'_> {
-    /// The segments that the next summary lists, which lies in segment `own`. Where it is the last of a commit, those in
-    /// which nothing is needed any more are left out from now on.
-    pub(crate) fn list_for(&mut self, own: u32) -> Vec<u32> {
-        let shape = self.shape;
-        if shape.tagged {
-            return Vec::new();
-        }
-        if self.is_last_summary() {
-            let segments = &self.segments;
-            self.listed.keep(|block| {
-                let segment = segments.get(block);
-                block == own || segment.state == State::Open || segment.valid > 0 || segment.trims
-            });
-        }
-        self.listed.others(own, shape.listed_most()).into_iter().map(|place| shape.page(place)).collect()
-    }
-
-    /// True if all that was accepted is on the chip once the next summary is, in a segment that has no head here.
-    fn is_last_summary(&self) -> bool {
-        let is_live = |head: &Head| {
-            let segment = self.segments.get(head.block);
-            segment.valid > 0 || segment.trims
-        };
-        let is_pending = |head: &Head| !head.filled.is_empty() || head.covered < head.index;
-        self.trims.is_empty()
-            && !self.failing.iter().any(is_live)
-            && !self.heads.iter().flatten().any(is_pending)
-    }
-
-    /// Lists the open heads alone: the checkpoint knows everything.
-    pub(crate) fn list_heads(&mut self) {
-        for head in self.heads.iter().flatten() {
-            self.listed.add(head.block, head.covered);
-        }
-    }
-
-    /// Segments opened between two checkpoints that the list has room for, besides those of `heads`.
-    pub(crate) fn listed_room(&self, heads: u8) -> u32 {
-        if self.shape.tagged { u32::MAX } else { self.shape.listed_most().saturating_sub(heads.into()) }
     }
 }
 

@@ -212,6 +212,31 @@ impl Server<'_> {
         Ok(Some(head))
     }
 
+    /// The segments that the next summary lists, which lies in segment `own`. If it is the last of a commit, those in
+    /// which nothing is needed any more are left out from now on.
+    fn list_for(&mut self, own: u32) -> Vec<u32> {
+        let shape = self.shape;
+        if shape.tagged {
+            return Vec::new();
+        }
+        if self.is_last_summary() {
+            let segments = &self.segments;
+            self.listed.keep(|block| {
+                let segment = segments.get(block);
+                block == own || segment.state == State::Open || segment.is_needed()
+            });
+        }
+        self.listed.others(own, shape.listed_most()).into_iter().map(|place| shape.page(place)).collect()
+    }
+
+    /// True if all that was accepted is on the chip once the next summary is, in a segment that has no head here.
+    fn is_last_summary(&self) -> bool {
+        let is_pending = |head: &Head| !head.filled.is_empty() || head.covered < head.index;
+        self.trims.is_empty()
+            && !self.failing.iter().any(|head| self.segments.get(head.block).is_needed())
+            && !self.heads.iter().flatten().any(is_pending)
+    }
+
     /// Makes everything accepted so far outlive a power cut. Segments that waited for that may be erased afterwards.
     pub(crate) fn commit(&mut self) -> Result<()> {
         // Blocks go first: cleaned segments are free after a power cut then, whatever trims take.

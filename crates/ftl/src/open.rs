@@ -207,7 +207,9 @@ impl<'c> Server<'c> {
         ftl.hold_freed(freed);
         ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
-        ftl.list_heads();
+        for head in ftl.heads.iter().flatten() {
+            ftl.listed.add(head.block, head.covered);
+        }
         ftl.hand_out();
         ftl.check_wear();
         if ftl.policies.wear.free() == 0 || !ftl.is_covered() {

@@ -16,6 +16,7 @@ use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::survey::{Held, Known, Surveyed, Surveyor};
 use crate::tag::Entry;
+use crate::tails;
 use crate::trims::{self, Trims};
 
 /// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
@@ -416,7 +417,7 @@ impl<'c> Server<'c> {
                 tail.tell(place);
             }
         }
-        let judged = self.judge_tails(&tails)?;
+        let judged = tails::judge(&self.shape.clone(), &tails, &mut |block| self.is_needed(block))?;
         for (all, more) in [(&mut missing, judged.missing), (&mut unnamed, judged.unnamed)] {
             all.extend(more);
             all.sort_unstable();
@@ -438,6 +439,14 @@ impl<'c> Server<'c> {
         let holds_trims = told.clone().any(|lost| lost.lbas.first() == Some(&TRIM_BLOCK));
         (holds_trims || self.segments.get(place.block).valid > 0)
             && (newest.has_behind(place) || told.any(|lost| lost.place.index > place.index))
+    }
+
+    /// True if something in a segment is needed; everything was replayed.
+    fn is_needed(&mut self, block: u32) -> Result<bool> {
+        if self.segments.get(block).valid > 0 {
+            self.count_off_all()?;
+        }
+        Ok(self.segments.get(block).is_needed())
     }
 
     /// The segments that were written since the checkpoint, or may have been: heads, and those that its record names.

@@ -90,6 +90,11 @@ impl Segment {
         valid: 0,
     };
 
+    /// True if blocks live in it, or it holds news that no checkpoint knows.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.valid > 0 || self.trims
+    }
+
     /// True if it waits to be emptied.
     fn is_weak(&self) -> bool {
         self.weak && self.state == State::Sealed

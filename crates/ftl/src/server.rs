@@ -184,6 +184,14 @@ impl<'c> Server<'c> {
         Err(error.into())
     }
 
+    /// The result of a change. If it is the end of the chip's life, everything says so from now on, not this error alone.
+    pub(crate) fn noted<T>(&mut self, done: Result<T>) -> Result<T> {
+        if matches!(done, Err(FtlError::WornOut)) && self.mode == Mode::Dirty {
+            self.mode = Mode::WornOut;
+        }
+        done
+    }
+
     /// Segments that a checkpoint takes at the most.
     pub(crate) fn checkpoint_most(&self) -> u32 {
         segments_at_most(&self.shape, self.table.len())

@@ -114,7 +114,12 @@ impl Server<'_> {
         let most = self.shape.blocks / 4;
         let within =
             if self.map.is_used() { changes_of_segments(&self.shape, self.table.len()) } else { most };
-        within.min(most).max(OPENED_LEAST).min(self.listed_room(self.policies.placement.classes()))
+        let opened = within.min(most).max(OPENED_LEAST);
+        if self.shape.tagged {
+            return opened;
+        }
+        // Summaries have to list them, and the heads.
+        opened.min(self.shape.listed_most().saturating_sub(self.policies.placement.classes().into()))
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.

@@ -5,7 +5,6 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::error::Result;
-use crate::server::Server;
 use crate::shape::{Place, Shape};
 
 /// The end of a segment as a start found it.
@@ -63,39 +62,30 @@ pub(crate) struct Judged {
     pub(crate) unnamed: Vec<Place>,
 }
 
-impl Server<'_> {
-    /// Holds the ends of segments against what the newest summary lists. Everything else was replayed.
-    pub(crate) fn judge_tails(&mut self, tails: &[Tail]) -> Result<Judged> {
-        let mut judged = Judged::default();
-        let shape = self.shape;
-        let newest = tails.iter().filter_map(|tail| Some((tail.summary.as_ref()?, tail.block)));
-        let newest = newest.max_by_key(|((sequence, _), _)| *sequence);
-        let listed: BTreeMap<u32, u32> = newest.map_or_else(BTreeMap::new, |((_, listed), _)| {
-            listed.iter().map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect()
-        });
-        for tail in tails {
-            let named = listed.get(&tail.block).copied();
-            let is_cut = tail.is_cut(&shape);
-            if named.is_some_and(|named| named > tail.known) {
-                judged.missing.extend(tail.places());
-                if tail.unread.is_empty() {
-                    judged.missing.push(Place { block: tail.block, index: tail.known });
-                }
-            } else if !is_cut && (named.is_some() || self.is_needed(tail.block)?) {
-                judged.missing.extend(tail.places());
-            } else {
-                judged.unnamed.extend(tail.places());
+/// Holds the ends of segments against what the newest summary lists. `is_needed` tells whether a segment holds something
+/// that is needed, so that it was not being erased when the power went.
+pub(crate) fn judge(
+    shape: &Shape,
+    tails: &[Tail],
+    is_needed: &mut dyn FnMut(u32) -> Result<bool>,
+) -> Result<Judged> {
+    let mut judged = Judged::default();
+    let newest = tails.iter().filter_map(|tail| tail.summary.as_ref()).max_by_key(|(sequence, _)| *sequence);
+    let listed: BTreeMap<u32, u32> = newest.map_or_else(BTreeMap::new, |(_, listed)| {
+        listed.iter().map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect()
+    });
+    for tail in tails {
+        let named = listed.get(&tail.block).copied();
+        if named.is_some_and(|named| named > tail.known) {
+            judged.missing.extend(tail.places());
+            if tail.unread.is_empty() {
+                judged.missing.push(Place { block: tail.block, index: tail.known });
             }
+        } else if !tail.is_cut(shape) && (named.is_some() || is_needed(tail.block)?) {
+            judged.missing.extend(tail.places());
+        } else {
+            judged.unnamed.extend(tail.places());
         }
-        Ok(judged)
     }
-
-    /// True if something in a segment is needed, so that it was not being erased when the power went.
-    fn is_needed(&mut self, block: u32) -> Result<bool> {
-        if self.segments.get(block).valid > 0 {
-            self.count_off_all()?;
-        }
-        let segment = self.segments.get(block);
-        Ok(segment.valid > 0 || segment.trims)
-    }
+    Ok(judged)
 }

@@ -288,6 +288,7 @@ fn wear_out(case: Case, programs_fail: bool) {
     for session in 0.. {
         let error = write_to_the_end(&mut disk, &mut model, &mut rng);
         assert_eq!(error, Some(BlockError::WornOut), "{} {programs_fail}", case.name);
+        assert!(disk.info().worn_out, "{} {programs_fail}: an error says so, and nothing else", case.name);
         model.compare(&mut disk).unwrap_or_else(|what| panic!("{} {programs_fail}: {what}", case.name));
         // Written blocks are promised at the end, too, if a flush says so.
         if disk.flush().is_ok() {
