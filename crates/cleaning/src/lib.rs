@@ -64,14 +64,14 @@ pub mod wear;
 
 pub use placement::{
     Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, Midas, MultiLog, Old, OneLog, Oracle, Placement,
-    ReadOnly, Regime, SepBit, Sfs, Sorted, Static, Temperature,
+    ReadOnly, Regime, SepBit, SepBitPublished, Sfs, Sorted, Static, Temperature,
 };
 pub use pool::CandidatePool;
 pub use segment::{Class, SegmentView};
 pub use select::Selector;
 pub use sim::{Geometry, Params, Sim, SimError, Stats, WearStats};
 pub use victim::{
-    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Victim, choose,
-    choose_aged,
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge, Victim,
+    choose, choose_aged,
 };
 pub use wear::{Relocation, Wear};

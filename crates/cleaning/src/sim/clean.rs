@@ -16,6 +16,20 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         Ok(true)
     }
 
+    /// True if more of the written pages are dead than the parameters allow.
+    pub(super) fn has_garbage(&self) -> bool {
+        let open = self.heads.iter().filter_map(|id| self.segments.get(*id as usize));
+        let (mut segments, mut written, mut dead) = (0, 0, 0);
+        for segment in open {
+            segments += 1;
+            written += u64::from(segment.used);
+            dead += u64::from(segment.used - segment.valid);
+        }
+        let sealed = self.params.segments - self.wear.free() - segments - self.stats.deaths;
+        let all = u64::from(sealed) * u64::from(self.params.pages) + written;
+        (all - u64::from(self.live) - dead) * 100 > all * u64::from(self.params.garbage)
+    }
+
     /// Moves the live pages of a segment to the heads, and erases it.
     pub(super) fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
         self.wear.unsealed(id);

@@ -19,12 +19,16 @@ pub struct Params {
     pub reserve: u32,
     /// Erases that a segment withstands; it is dead after so many. `u32::MAX`: any number.
     pub endurance: u32,
+    /// Above 0, a segment is cleaned after each write that finds more than this share of all written pages dead, in
+    /// percent; dead pages of open segments do not count. So a log is collected that may take any room (SepBIT, FAST
+    /// 2022); without free segments above the reserve it is cleaned as others are.
+    pub garbage: u32,
 }
 
 impl Params {
-    /// A store with a reserve of one segment and endless endurance.
+    /// A store with a reserve of one segment and endless endurance, cleaned for room.
     pub const fn new(segments: u32, pages: u32, logical: u32) -> Self {
-        Self { segments, pages, logical, reserve: 1, endurance: u32::MAX }
+        Self { segments, pages, logical, reserve: 1, endurance: u32::MAX, garbage: 0 }
     }
 
     /// The same with some of it set.

@@ -110,6 +110,11 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         self.live
     }
 
+    /// Free segments.
+    pub fn free(&self) -> u32 {
+        self.wear.free()
+    }
+
     /// Writes every logical page once, in order, and counts from zero after it: the paper's way to fill a chip.
     pub fn fill(&mut self) -> Result<(), SimError> {
         (0..self.params.logical).try_for_each(|page| self.write(page))?;
@@ -134,6 +139,9 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         self.append(page, class)?;
         self.live += 1;
         self.stats.user_writes += 1;
+        if self.params.garbage > 0 && self.has_garbage() {
+            self.clean()?;
+        }
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::{prelude::*, test_runner::RngSeed};
 use pumice_cleaning::{
-    Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, SegmentView,
-    Selector, Victim,
+    Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge,
+    SegmentView, Selector, Victim,
     select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
     victim::{NEVER, age_score},
 };
@@ -198,6 +198,11 @@ proptest! {
     #[test]
     fn cost_benefit_written(ops in prop::collection::vec(op(), 0..150)) {
         cells(CostBenefitWritten, &ops);
+    }
+
+    #[test]
+    fn garbage_age(ops in prop::collection::vec(op(), 0..150), percent in 0..100_u32) {
+        cells(GarbageAge::new(percent), &ops);
     }
 
     #[test]
