@@ -8,7 +8,7 @@ use super::{
     findings::{Findings, Object},
 };
 use crate::{
-    layout::{BlockAddr, Features, NatEntry, NodeFooter},
+    layout::{BlockAddr, Features, Inode, NatEntry, NodeFooter, NodeOffset},
     volume::Volume,
 };
 
@@ -37,7 +37,10 @@ pub(super) fn check(volume: &Volume, findings: &mut Findings) -> u64 {
                 .add(Code::RollForwardChain, Object::Block(here), || "the chain comes back to it".to_owned());
             break;
         }
-        if let Some(wrong) = problem(volume, here, &footer) {
+        // Nodes without a mark of fsync may be of files that are gone.
+        let wrong = problem(volume, here, &footer)
+            .or_else(|| content(volume, &block, &footer).filter(|_| footer.is_fsync));
+        if let Some(wrong) = wrong {
             findings.add(Code::RollForwardChain, Object::Block(here), || wrong);
         }
         marked += u64::from(footer.is_fsync);
@@ -59,4 +62,28 @@ fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter) -> Option<Stri
         return Some("the SIT has it as valid, though it was written since the checkpoint".to_owned());
     }
     None
+}
+
+/// The first fault in what a node promises: an inode that makes no sense, or an address outside the main area.
+fn content(volume: &Volume, block: &[u8], footer: &NodeFooter) -> Option<String> {
+    let size = volume.block_size();
+    let words = if footer.is_inode() && footer.offset == NodeOffset::INODE {
+        let inode = match Inode::from_block(footer.ino, block, size, volume.features()) {
+            Ok(inode) => inode,
+            Err(error) => return Some(error.to_string()),
+        };
+        if !inode.has_addrs() {
+            return None;
+        }
+        inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4
+    } else {
+        footer.offset.direct_index(size)?;
+        0..size.node_words() as usize * 4
+    };
+    let addrs = block.get(words)?.chunks_exact(4).filter_map(|word| word.first_chunk());
+    let is_wrong = |addr: &BlockAddr| addr.is_block() && !volume.is_main(*addr);
+    let (at, addr) = (0_u32..)
+        .zip(addrs.map(|word| BlockAddr(u32::from_le_bytes(*word))))
+        .find(|(_, addr)| is_wrong(addr))?;
+    Some(format!("address {at} of node {} is {addr}, which is not in the main area", footer.nid))
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     fold,
     hash::name_hash,
-    layout::{BlockSize, Dentry, DentryLayout, Features, LEVELS_MAX, Nid, bucket_blocks, buckets},
+    layout::{BlockSize, Dentry, DentryLayout, Features, Nid, bucket_beside},
 };
 
 /// Kinds of files that entries have: 1 to 7.
@@ -241,14 +241,13 @@ impl Worker<'_> {
     fn check_place(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) {
         let Some(index) = leaf.index else { return };
         let dir_level = u32::from(leaf.facts.dir_level);
-        let (level, start) = level_of(index, dir_level);
-        let blocks = bucket_blocks(level);
-        let first = start + u64::from(entry.hash) % buckets(level, dir_level) * blocks;
-        if !(first..first + blocks).contains(&index) {
+        let (level, bucket) = bucket_beside(index, entry.hash, dir_level);
+        if !bucket.contains(&index) {
             self.findings.add(Code::DentryPlace, leaf.object(entry.slot), || {
                 format!(
-                    "the bucket of \"{}\" in level {level} begins at block {first}",
-                    entry.name.escape_ascii()
+                    "the bucket of \"{}\" in level {level} begins at block {}",
+                    entry.name.escape_ascii(),
+                    bucket.start
                 )
             });
         }
@@ -267,17 +266,4 @@ fn digest(directory: &Facts, name: &[u8]) -> u64 {
     digest.write_u32(directory.ino.0);
     digest.write(name);
     digest.finish()
-}
-
-/// The level that a block of a directory belongs to, and the first block of that level.
-fn level_of(index: u64, dir_level: u32) -> (u32, u64) {
-    let (mut level, mut start) = (0, 0);
-    loop {
-        let next = start + buckets(level, dir_level) * bucket_blocks(level);
-        if index < next || level >= LEVELS_MAX {
-            return (level, start);
-        }
-        level += 1;
-        start = next;
-    }
 }

@@ -12,6 +12,7 @@ use zerocopy::{
 use super::{
     Advise, BlockAddr, BlockSize, Features, InlineFlags, InodeFlags, Nid,
     inode_raw::{RawExtent, RawExtraAttr, RawInode},
+    levels::bucket_beside,
     size::{FOOTER_BYTES, INODE_HEAD_BYTES},
 };
 use crate::error::{Place, Result, corrupt};
@@ -129,6 +130,22 @@ impl Inode {
         raw.i_blocks = U64::new(1);
         let xattr_words = xattr_words(inline, extra.as_ref(), features);
         native(ino, kind, &raw, extra, size, xattr_words)
+    }
+
+    /// An empty directory with its names in the inode, changed at `now`. It hangs from itself: a root.
+    pub(crate) fn fresh_root(
+        ino: Nid,
+        perm: u16,
+        now: Timestamp,
+        size: BlockSize,
+        features: Features,
+    ) -> Inode {
+        let mut inode = Inode::fresh(ino, FileKind::Dir, perm, size, features);
+        inode.inline = inode.inline.with(InlineFlags::DENTRY);
+        (inode.links, inode.depth, inode.parent) = (2, 1, ino);
+        (inode.atime, inode.mtime, inode.ctime) = (now, now, now);
+        inode.size = inode.inline_range().len() as u64;
+        inode
     }
 
     /// Takes an inode's block apart and checks it: kind, extra attributes, room for inline attributes.
@@ -258,6 +275,18 @@ impl Inode {
     /// True if the directory entries stand in the inode.
     pub fn has_inline_dentry(&self) -> bool {
         self.inline.has(InlineFlags::DENTRY)
+    }
+
+    /// True if a name with a hash may stand in a block of this directory, or in the inode.
+    pub(crate) fn may_hold(&self, index: u64, hash: u32) -> bool {
+        self.has_inline_dentry() || bucket_beside(index, hash, self.dir_level.into()).1.contains(&index)
+    }
+
+    /// True if the words of its block are addresses.
+    pub(crate) fn has_addrs(&self) -> bool {
+        matches!(self.kind, FileKind::File | FileKind::Dir | FileKind::Symlink)
+            && !self.has_inline_data()
+            && !self.has_inline_dentry()
     }
 
     /// True if the content (of a directory: the names) is encrypted.

@@ -1,5 +1,7 @@
 //! A directory as a hash table: levels of buckets, each bucket a few blocks.
 
+use core::ops::Range;
+
 /// Levels a hash table may have.
 pub const LEVELS_MAX: u32 = 63;
 
@@ -11,4 +13,18 @@ pub fn buckets(level: u32, dir_level: u32) -> u64 {
 /// Blocks in each bucket of a level.
 pub fn bucket_blocks(level: u32) -> u64 {
     if level < LEVELS_MAX / 2 { 2 } else { 4 }
+}
+
+/// The level that a block of a directory belongs to, and the blocks there that may hold names with a hash.
+pub(crate) fn bucket_beside(index: u64, hash: u32, dir_level: u32) -> (u32, Range<u64>) {
+    let (mut level, mut start) = (0, 0);
+    loop {
+        let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
+        if index < start + buckets * blocks || level >= LEVELS_MAX {
+            let first = start + u64::from(hash) % buckets * blocks;
+            return (level, first..first + blocks);
+        }
+        level += 1;
+        start += buckets * blocks;
+    }
 }

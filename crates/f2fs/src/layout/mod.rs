@@ -32,6 +32,7 @@ pub use inode::{Extent, ExtraAttr, Inode};
 pub use inode_flags::{Advise, InlineFlags, InodeFlags};
 pub(crate) use inode_raw::INODE_GENERATION_OFFSET;
 pub use inode_raw::{RawExtent, RawExtraAttr, RawInode};
+pub(crate) use levels::bucket_beside;
 pub use levels::{LEVELS_MAX, bucket_blocks, buckets};
 pub use nat::{NatEntry, RawNatEntry};
 pub use node::{NodeFooter, NodeOffset, RawNodeFooter};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_vfs::Timestamp;
 
 use crate::{
-    error::{Place, Result, corrupt},
+    error::{Error, Place, Result, corrupt},
     layout::{BlockAddr, CpFlags, Features, Nid, NodeFooter, NodeOffset},
     nodes::Nodes,
     volume::{Block, footer},
@@ -43,11 +43,22 @@ struct Replay<'a> {
     now: Timestamp,
     entries: BTreeMap<Nid, Entry>,
     done: Recovery,
+    /// Leaves out inodes whose nodes make no sense.
+    leaves_out: bool,
 }
 
 impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
+        self.roll(now, false)
+    }
+
+    /// Rolls forward as far as the nodes make sense: a promise that does not is left out, and others are kept.
+    pub(crate) fn recover_sound(&mut self, now: Timestamp) -> Result<Recovery> {
+        self.roll(now, true)
+    }
+
+    fn roll(&mut self, now: Timestamp, leaves_out: bool) -> Result<Recovery> {
         // A volume that was made to be read was never written to since. While checkpoints are switched off fsync promises
         // nothing.
         let is_paused = self.chained().flags().has(CpFlags::DISABLED);
@@ -55,7 +66,7 @@ impl Nodes {
             return Ok(Recovery::default());
         }
         let entries = self.promised()?;
-        let mut replay = Replay { nodes: self, now, entries, done: Recovery::default() };
+        let mut replay = Replay { nodes: self, now, entries, done: Recovery::default(), leaves_out };
         replay.done.inodes = replay.entries.len();
         if !replay.entries.is_empty() {
             replay.run()?;
@@ -171,17 +182,31 @@ impl Chain<'_> {
 
 impl Replay<'_> {
     fn run(&mut self) -> Result<()> {
-        let made: Vec<BlockAddr> = self.entries.values().filter_map(|entry| entry.made_by).collect();
-        for addr in made {
-            self.make_inode(addr)?;
+        let made = |(ino, entry): (&Nid, &Entry)| Some((*ino, entry.made_by?));
+        let made: Vec<(Nid, BlockAddr)> = self.entries.iter().filter_map(made).collect();
+        for (ino, addr) in made {
+            let done = self.make_inode(addr);
+            self.or_leave_out(ino, done)?;
         }
         // The chain was walked once: it ends.
         let mut next = self.nodes.chain().next;
         while let Some(link) = (Chain { next, ..self.nodes.chain() }).next()? {
             next = link.footer.next;
-            self.link(&link)?;
+            let done = self.link(&link);
+            self.or_leave_out(link.footer.ino, done)?;
         }
         Ok(())
+    }
+
+    /// Damage to an inode ends the replay, or leaves out what comes of that inode.
+    fn or_leave_out(&mut self, ino: Nid, done: Result<()>) -> Result<()> {
+        match done {
+            Err(Error::Corrupt(_)) if self.leaves_out => {
+                self.entries.remove(&ino);
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     fn link(&mut self, link: &Link) -> Result<()> {

@@ -1,10 +1,14 @@
 //! Names made anew, and promises of fsync kept: work for a mount, once the volume is sound enough to have one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_vfs::Timestamp;
 
-use super::{bench::Bench, draft::Draft, names::Homeless};
+use super::{
+    bench::Bench,
+    draft::Draft,
+    names::{Homeless, own_name},
+};
 use crate::{
     check::{Code, Object, Report},
     error::Result,
@@ -30,6 +34,7 @@ pub(super) fn mend(
     now: Timestamp,
 ) -> Result<()> {
     let unnamed = unnamed(draft, report)?;
+    let own = own_names(draft, &unnamed)?;
     if unnamed.is_empty() && homeless.is_empty() && chained.is_none() {
         return Ok(());
     }
@@ -44,10 +49,15 @@ pub(super) fn mend(
             named.insert(ino);
         }
     }
-    if unnamed.iter().any(|ino| !named.contains(ino)) {
+    // A promise may have named others.
+    let is_lost = |ino: &&Nid| !named.contains(*ino) && !fs.has_last_name(**ino).unwrap_or(false);
+    let left: Vec<Nid> = unnamed.iter().filter(is_lost).copied().collect();
+    let is_nameless = |ino: &Nid| !own.get(ino).is_some_and(|own| fs.adopt(own.0, &own.1, *ino).is_ok());
+    let left: Vec<Nid> = left.into_iter().filter(is_nameless).collect();
+    if !left.is_empty() {
         let above = fs.make_directory(LOST_AND_FOUND)?;
-        for ino in unnamed.difference(&named) {
-            fs.adopt(above, format!("#{ino}").as_bytes(), *ino)?;
+        for ino in left {
+            fs.adopt(above, format!("#{ino}").as_bytes(), ino)?;
         }
     }
     fs.unmount()
@@ -57,7 +67,16 @@ pub(super) fn mend(
 fn promised(draft: &Draft, chained: &Checkpoint, now: Timestamp) -> Option<Nodes> {
     let volume = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES).ok()?;
     let mut nodes = Nodes::behind(volume, chained.clone());
-    nodes.recover(now).ok().filter(|found| found.inodes > 0).map(|_| nodes)
+    nodes.recover_sound(now).ok().filter(|found| found.inodes > 0).map(|_| nodes)
+}
+
+/// The directories and names that they had for certain.
+fn own_names(draft: &Draft, unnamed: &BTreeSet<Nid>) -> Result<BTreeMap<Nid, (Nid, Vec<u8>)>> {
+    if unnamed.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let bench = Bench::open(draft)?;
+    Ok(unnamed.iter().filter_map(|ino| Some((*ino, own_name(&bench, *ino)?))).collect())
 }
 
 /// Inodes without a name.

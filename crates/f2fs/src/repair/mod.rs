@@ -20,6 +20,8 @@ mod packs;
 mod pointers;
 mod quota;
 mod relocate;
+mod revive;
+mod root;
 mod settle;
 mod stage;
 mod strays;
@@ -155,7 +157,7 @@ fn work_out(
         Err(error) => return Err(error),
     };
     let chained = (!chain.is_empty()).then(|| old.checkpoint().clone());
-    let work = Work { homeless: BTreeSet::new(), chained, now };
+    let work = Work { homeless: BTreeSet::new(), chained, chain: &chain, now };
     let after = rounds(draft, work, report, threads, progress)?;
     Ok(Some((after, settle::steps(draft, &old, &chain)?)))
 }
@@ -187,18 +189,20 @@ fn look(draft: &Draft, threads: usize, progress: &mut dyn FnMut(u64, u64)) -> Re
 }
 
 /// The state of a repair between its looks.
-struct Work {
+struct Work<'a> {
     /// Names to be made again.
     homeless: BTreeSet<Homeless>,
     /// The checkpoint with promises of fsync behind it, until they are kept.
     chained: Option<Checkpoint>,
+    /// The nodes of these promises.
+    chain: &'a [BlockAddr],
     now: Timestamp,
 }
 
 /// Mends and looks until nothing more is found, or nothing more can be done. Returns what is left.
 fn rounds(
     draft: &Draft,
-    mut work: Work,
+    mut work: Work<'_>,
     mut report: Report,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
@@ -214,7 +218,7 @@ fn rounds(
     Ok(report)
 }
 
-impl Work {
+impl Work<'_> {
     /// Mends the findings of the first stage that can do something about any.
     fn mend(&mut self, draft: &Draft, report: &Report) -> Result<()> {
         for stage in Stage::ALL {
@@ -249,6 +253,7 @@ impl Work {
             Stage::Nat => {
                 let strays = Strays::of(&bench, report);
                 report.findings.iter().try_for_each(|finding| nat::mend(&bench, &strays, finding))?;
+                root::mend(&mut bench, report, self.chain, self.now)?;
             }
             Stage::Inodes => inodes::mend(&bench, report)?,
             Stage::Links => links::mend(&bench, report)?,
@@ -259,7 +264,12 @@ impl Work {
             }
             Stage::Names => {
                 quota::find(&bench, report)?;
+                names::restore_dots(&bench, report)?;
+                let before = draft.count();
                 names::mend(&bench, report, &mut self.homeless)?;
+                if draft.count() == before {
+                    revive::mend(&bench, report, &self.homeless)?;
+                }
             }
             Stage::Counts if names::redirect(&bench, report)? => {}
             Stage::Directories => {

@@ -12,7 +12,9 @@ use crate::{
     check::{Code, Cure, Finding, Object, Report},
     error::Result,
     hash::name_hash,
-    layout::{BlockAddr, Dentry, DentryLayout, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets, file_kind},
+    layout::{
+        Advise, BlockAddr, Dentry, DentryLayout, Inode, LEVELS_MAX, Nid, bucket_beside, file_kind, file_type,
+    },
 };
 
 /// Longest name.
@@ -39,7 +41,7 @@ pub(super) struct Entry {
 
 /// Entries of a block of a directory, or of its inode.
 #[derive(Clone, Copy)]
-struct Leaf {
+pub(super) struct Leaf {
     directory: Nid,
     /// The block; none if the entries stand in the inode.
     addr: Option<BlockAddr>,
@@ -48,7 +50,7 @@ struct Leaf {
 }
 
 impl Leaf {
-    fn of(bench: &Bench, directory: Nid, index: u64) -> Option<Leaf> {
+    pub(super) fn of(bench: &Bench, directory: Nid, index: u64) -> Option<Leaf> {
         let (inode, block) = bench.inode(directory)?;
         if inode.has_inline_dentry() {
             let range = inode.inline_range();
@@ -58,11 +60,11 @@ impl Leaf {
         Some(Leaf { directory, addr: Some(addr), start: 0, bytes: bench.volume.block_size().width() })
     }
 
-    fn layout(&self) -> DentryLayout {
+    pub(super) fn layout(&self) -> DentryLayout {
         DentryLayout::for_bytes(self.bytes)
     }
 
-    fn read(&self, bench: &Bench) -> Option<Vec<u8>> {
+    pub(super) fn read(&self, bench: &Bench) -> Option<Vec<u8>> {
         let block = match self.addr {
             Some(addr) => bench.draft.read(addr).ok()?,
             None => bench.node(self.directory)?,
@@ -70,7 +72,7 @@ impl Leaf {
         block.get(self.start..self.start + self.bytes).map(<[u8]>::to_vec)
     }
 
-    fn edit(&self, bench: &Bench, edit: impl FnOnce(&mut [u8])) -> Result<()> {
+    pub(super) fn edit(&self, bench: &Bench, edit: impl FnOnce(&mut [u8])) -> Result<()> {
         let part = self.start..self.start + self.bytes;
         let change = |block: &mut [u8]| {
             let part = block.get_mut(part);
@@ -83,6 +85,20 @@ impl Leaf {
             Some(addr) => bench.draft.edit(addr, change),
             None => bench.edit_node(self.directory, change),
         }
+    }
+
+    /// Gives the name in a slot the length with which its hash is right; true if there is one.
+    fn set_length(&self, bench: &Bench, bytes: &[u8], slot: u32) -> Result<bool> {
+        let layout = self.layout();
+        let Some(length) = length_by_hash(&layout, bytes, slot) else { return Ok(false) };
+        let place = layout.entry_at(slot) + 8;
+        let (stored, slots): (u16, u32) = (field(length as u64)?, field(length.div_ceil(8) as u64)?);
+        self.edit(bench, |block| {
+            put(block, place, &stored.to_le_bytes());
+            let end = slot + slots;
+            (slot..end.min(layout.slots)).for_each(|slot| layout.set_used(block, slot, true));
+        })?;
+        Ok(true)
     }
 
     /// All entries that make sense.
@@ -151,6 +167,12 @@ impl Entry {
         self.leaf.edit(bench, |block| slots.for_each(|slot| layout.set_used(block, slot, false)))
     }
 
+    /// Gives the name the length with which its hash is right; true if there is one.
+    fn set_length(&self, bench: &Bench) -> Result<bool> {
+        let Some(bytes) = self.leaf.read(bench) else { return Ok(false) };
+        self.leaf.set_length(bench, &bytes, self.slot)
+    }
+
     fn set_name(&self, bench: &Bench, name: &[u8]) -> Result<()> {
         debug_assert_eq!(name.len(), self.name.len());
         let place = self.leaf.layout().name_at(self.slot);
@@ -164,7 +186,8 @@ pub(super) fn entries(bench: &Bench, directory: Nid) -> Vec<Entry> {
     leaves.into_iter().flat_map(|(_, leaf)| leaf.entries(bench)).collect()
 }
 
-fn leaves(bench: &Bench, directory: Nid) -> Vec<(u64, Leaf)> {
+/// The blocks of a directory with their numbers, or its inode's own entries.
+pub(super) fn leaves(bench: &Bench, directory: Nid) -> Vec<(u64, Leaf)> {
     let Some((inode, block)) = bench.inode(directory) else { return Vec::new() };
     if inode.has_inline_dentry() {
         return Leaf::of(bench, directory, 0).map(|leaf| (0, leaf)).into_iter().collect();
@@ -186,7 +209,7 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
         }
         let Some(entry) = Entry::at(bench, finding.object) else { continue };
         match (finding.code, finding.cure) {
-            (Code::DentryInode, _) => match lost.named(&entry) {
+            (Code::DentryInode, _) => match lost.named(&entry).or_else(|| lost.only(&entry)) {
                 Some(ino) => entry.set_ino(bench, ino)?,
                 None => entry.remove(bench)?,
             },
@@ -196,13 +219,7 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
             (Code::DentryHash, Cure::Number(right)) => hash(bench, &entry, right)?,
             (Code::DentryName, _) => rename(bench, &entry, homeless)?,
             (Code::DentryPlace, Cure::Number(depth)) => deepen(bench, entry.directory, depth)?,
-            (Code::DentryPlace, _) => {
-                entry.remove(bench)?;
-                if entry.name != b"." && entry.name != b".." {
-                    let Entry { directory, name, ino, .. } = entry;
-                    homeless.insert(Homeless { directory, name, ino });
-                }
-            }
+            (Code::DentryPlace, _) => move_away(bench, entry, finding.object, homeless)?,
             (Code::DentryTwice, _) => twice(bench, &entry, homeless)?,
             _ => {}
         }
@@ -210,8 +227,15 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
     lost.redirect(bench)
 }
 
-/// Inodes that no entry names, by the directory and name that they remember.
-struct Lost(BTreeMap<(Nid, Vec<u8>), Nid>);
+/// Inodes that lack a name.
+struct Lost {
+    /// Those that no entry names, by the directory and name that they remember.
+    unnamed: BTreeMap<(Nid, Vec<u8>), Nid>,
+    /// The only one that lacks a name, if only one entry names nothing.
+    only: Option<Nid>,
+    /// Its kind, and the directory of its name, if it can be in no other.
+    fits: Option<(FileKind, Option<Nid>)>,
+}
 
 impl Lost {
     fn of(bench: &Bench, report: &Report) -> Lost {
@@ -221,16 +245,42 @@ impl Lost {
             let (directory, name) = remembered(bench, ino)?;
             Some(((directory, name), ino))
         };
-        Lost(unnamed.filter_map(name).collect())
+        let unnamed = unnamed.filter_map(name).collect();
+        let dangling = report.findings.iter().filter(|finding| finding.code == Code::DentryInode).count();
+        let mut short = report.findings.iter().filter_map(|finding| Lost::short(bench, finding));
+        let only = short.next().filter(|_| dangling == 1 && short.next().is_none());
+        let (only, fits) = only.unzip();
+        Lost { unnamed, only, fits }
+    }
+
+    /// The inode of a finding, if it has one name fewer than it counts: its kind, and the directory of its only name.
+    fn short(bench: &Bench, finding: &Finding) -> Option<(Nid, (FileKind, Option<Nid>))> {
+        let Object::Inode(ino) = finding.object else { return None };
+        let (inode, _) = bench.inode(ino).filter(|_| !bench.pack.orphans.contains(&ino))?;
+        let is_dir = inode.kind == FileKind::Dir;
+        let is_short = match (finding.code, finding.cure) {
+            (Code::InodeUnnamed, _) => is_dir || inode.links == 1,
+            (Code::InodeLinks, Cure::Number(names)) => !is_dir && u64::from(inode.links) == names + 1,
+            _ => false,
+        };
+        let is_alone = is_dir || inode.links == 1;
+        is_short.then_some((ino, (inode.kind, is_alone.then_some(inode.parent))))
+    }
+
+    fn only(&self, entry: &Entry) -> Option<Nid> {
+        let (kind, parent) = self.fits?;
+        let fits =
+            kind == file_kind(entry.file_type) && parent.is_none_or(|parent| parent == entry.directory);
+        self.only.filter(|_| fits && !is_dots(&entry.name))
     }
 
     fn named(&self, entry: &Entry) -> Option<Nid> {
-        self.0.get(&(entry.directory, entry.name.clone())).copied()
+        self.unnamed.get(&(entry.directory, entry.name.clone())).copied()
     }
 
     /// An entry with the very name of a lost inode names another: that one has its own name elsewhere.
     fn redirect(&self, bench: &Bench) -> Result<()> {
-        for ((directory, name), ino) in &self.0 {
+        for ((directory, name), ino) in &self.unnamed {
             for entry in entries(bench, *directory).iter().filter(|entry| entry.name == *name) {
                 let is_its_own =
                     remembered(bench, entry.ino).is_some_and(|own| own == (*directory, name.clone()));
@@ -241,6 +291,45 @@ impl Lost {
         }
         Ok(())
     }
+}
+
+/// An inode that lacks names.
+pub(super) struct Lacking {
+    /// As entries have it.
+    pub(super) file_type: u8,
+    /// Names that it counts and does not have.
+    pub(super) names: u64,
+    /// It counts more than one: it need not remember all.
+    pub(super) has_others: bool,
+    /// The directory and the name that it remembers.
+    pub(super) remembered: Option<(Nid, Vec<u8>)>,
+}
+
+/// The inodes that lack names, but for orphans.
+pub(super) fn lacking(bench: &Bench, report: &Report) -> BTreeMap<Nid, Lacking> {
+    let found = report.findings.iter().filter_map(|finding| {
+        let Object::Inode(ino) = finding.object else { return None };
+        let (inode, _) = bench.inode(ino).filter(|_| !bench.pack.orphans.contains(&ino))?;
+        let (is_dir, links) = (inode.kind == FileKind::Dir, u64::from(inode.links));
+        let names = match (finding.code, finding.cure) {
+            (Code::InodeUnnamed, _) if is_dir => 1,
+            (Code::InodeUnnamed, _) => links,
+            (Code::InodeLinks, Cure::Number(names)) if !is_dir => links.saturating_sub(names),
+            _ => 0,
+        };
+        let (file_type, has_others) = (file_type(inode.kind), !is_dir && links > 1);
+        let lacking = Lacking { file_type, names, has_others, remembered: remembered(bench, ino) };
+        (names > 0).then_some((ino, lacking))
+    });
+    found.collect()
+}
+
+/// The directory and the name that a file was made with, if it was not moved since. A directory might come to hang from
+/// itself.
+pub(super) fn own_name(bench: &Bench, ino: Nid) -> Option<(Nid, Vec<u8>)> {
+    let (inode, _) = bench.inode(ino)?;
+    let is_own = inode.kind != FileKind::Dir && !inode.advise.has(Advise::LOST_PINO);
+    remembered(bench, ino).filter(|_| is_own)
 }
 
 /// One inode has more names than it counts and another fewer: an entry of the first may be the second's. True if one is
@@ -278,10 +367,15 @@ pub(super) fn redirect(bench: &Bench, report: &Report) -> Result<bool> {
     Ok(done)
 }
 
+/// All directories.
+pub(super) fn every_directory(bench: &Bench) -> impl Iterator<Item = Nid> {
+    let is_directory = |ino: &Nid| bench.inode(*ino).is_some_and(|(inode, _)| inode.kind == FileKind::Dir);
+    bench.inodes().into_iter().filter(is_directory)
+}
+
 /// The entries of all directories but `.` and `..`.
 fn every_entry(bench: &Bench) -> impl Iterator<Item = Entry> {
-    let is_directory = |ino: &Nid| bench.inode(*ino).is_some_and(|(inode, _)| inode.kind == FileKind::Dir);
-    let found = bench.inodes().into_iter().filter(is_directory).flat_map(|ino| entries(bench, ino));
+    let found = every_directory(bench).flat_map(|ino| entries(bench, ino));
     found.filter(|entry| !is_dots(&entry.name))
 }
 
@@ -300,14 +394,8 @@ fn slots(bench: &Bench, directory: Nid, block: u64, slot: u32) -> Result<()> {
     if slot >= layout.slots || !layout.is_used(&bytes, slot) {
         return Ok(());
     }
-    if let Some(length) = length_by_hash(&layout, &bytes, slot) {
-        let place = layout.entry_at(slot) + 8;
-        let (stored, slots): (u16, u32) = (field(length as u64)?, field(length.div_ceil(8) as u64)?);
-        return leaf.edit(bench, |block| {
-            put(block, place, &stored.to_le_bytes());
-            let end = slot + slots;
-            (slot..end.min(layout.slots)).for_each(|slot| layout.set_used(block, slot, true));
-        });
+    if leaf.set_length(bench, &bytes, slot)? {
+        return Ok(());
     }
     leaf.edit(bench, |block| layout.set_used(block, slot, false))
 }
@@ -325,7 +413,10 @@ fn hash(bench: &Bench, entry: &Entry, right: u64) -> Result<()> {
     if let Some(name) = better_name(bench, entry) {
         return entry.set_name(bench, &name);
     }
-    let right: u32 = field(right)?;
+    if !is_dots(&entry.name) && entry.set_length(bench)? {
+        return Ok(());
+    }
+    let right: u32 = if is_dots(&entry.name) { 0 } else { field(right)? };
     entry.set(bench, 0, &right.to_le_bytes())
 }
 
@@ -336,12 +427,35 @@ fn better_name(bench: &Bench, entry: &Entry) -> Option<Vec<u8>> {
     (fits && name != entry.name && name_hash(&name) == entry.hash).then_some(name)
 }
 
+/// A name that is not looked for where it stands. If the one that the inode remembers is, that is its name.
+fn move_away(bench: &Bench, entry: Entry, at: Object, homeless: &mut BTreeSet<Homeless>) -> Result<()> {
+    let own = bench.inode(entry.directory);
+    let (directory, name) = remembered(bench, entry.ino).unwrap_or((Nid::NULL, Vec::new()));
+    let hash = name_hash(&name);
+    let stands = matches!(at, Object::Entry { block, .. }
+        if own.is_some_and(|(own, _)| own.may_hold(block, hash)));
+    if stands && directory == entry.directory && name.len() == entry.name.len() && !is_dots(&entry.name) {
+        entry.set(bench, 0, &hash.to_le_bytes())?;
+        return entry.set_name(bench, &name);
+    }
+    entry.remove(bench)?;
+    if !is_dots(&entry.name) {
+        let Entry { directory, name, ino, .. } = entry;
+        homeless.insert(Homeless { directory, name, ino });
+    }
+    Ok(())
+}
+
 /// A name that cannot be.
 fn rename(bench: &Bench, entry: &Entry, homeless: &mut BTreeSet<Homeless>) -> Result<()> {
     if let Some(name) = better_name(bench, entry) {
         return entry.set_name(bench, &name);
     }
-    let name = entry.name.iter().map(|byte| if matches!(byte, 0 | b'/') { b'_' } else { *byte }).collect();
+    let is_wrong = |byte: &u8| matches!(byte, 0 | b'/');
+    if !entry.name.iter().any(is_wrong) {
+        return Ok(());
+    }
+    let name = entry.name.iter().map(|byte| if is_wrong(byte) { b'_' } else { *byte }).collect();
     entry.remove(bench)?;
     homeless.insert(Homeless { directory: entry.directory, name, ino: entry.ino });
     Ok(())
@@ -373,6 +487,50 @@ fn deepen(bench: &Bench, directory: Nid, depth: u64) -> Result<()> {
             raw.i_current_depth.set(depth);
         }
     })
+}
+
+fn is_dots(name: &[u8]) -> bool {
+    matches!(name, b"." | b"..")
+}
+
+/// Gives `.` and `..` their names back, where directories lack them: whatever stands in the first two slots and still
+/// names the directory and its parent.
+pub(super) fn restore_dots(bench: &Bench, report: &Report) -> Result<()> {
+    for finding in report.findings.iter().filter(|finding| finding.code == Code::Dots) {
+        if let Object::Inode(ino) = finding.object {
+            restore(bench, ino)?;
+        }
+    }
+    Ok(())
+}
+
+fn restore(bench: &Bench, ino: Nid) -> Result<()> {
+    let (Some(leaf), Some(wanted)) = (Leaf::of(bench, ino, 0), dots_of(bench, ino)) else { return Ok(()) };
+    for dot in wanted {
+        let Some(bytes) = leaf.read(bench) else { return Ok(()) };
+        let layout = leaf.layout();
+        let entry = layout.entry(&bytes, dot.slot).filter(|_| layout.is_used(&bytes, dot.slot));
+        let is_it = entry.is_some_and(|entry| {
+            let keeps_hash = entry.hash == 0 && entry.file_type == dot.file_type;
+            !is_dots(entry.name) && (entry.ino == dot.ino || keeps_hash)
+        });
+        if is_it && entries(bench, ino).iter().all(|entry| entry.name != dot.name) {
+            leaf.edit(bench, |block| {
+                layout.set_used(block, dot.slot, false);
+                layout.put(block, &dot);
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The entries `.` and `..` of a directory in their places.
+fn dots_of(bench: &Bench, ino: Nid) -> Option<[Dentry<'static>; 2]> {
+    let (inode, _) = bench.inode(ino)?;
+    let root = bench.volume.super_block().root();
+    let parent = if ino == root { root } else { inode.parent };
+    let dot = |slot, name, ino| Dentry { slot, hash: 0, ino, file_type: file_type(FileKind::Dir), name };
+    Some([dot(0, b".", ino), dot(1, b"..", parent)])
 }
 
 /// Mends what a directory says about its place and its size.
@@ -421,10 +579,6 @@ fn directories(bench: &Bench) -> Vec<Entry> {
     every_entry(bench).filter(|entry| file_kind(entry.file_type) == FileKind::Dir).collect()
 }
 
-fn is_dots(name: &[u8]) -> bool {
-    matches!(name, b"." | b"..")
-}
-
 /// The size of a directory, and its levels, are those of its blocks; the size of a symbolic link that of its target.
 fn size(bench: &Bench, ino: Nid) -> Result<()> {
     let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
@@ -433,7 +587,7 @@ fn size(bench: &Bench, ino: Nid) -> Result<()> {
         return target(bench, ino, &inode, &block);
     }
     let last = tree::blocks_of(bench, &inode, &block).last().map_or(0, |(index, _)| *index);
-    let depth = levels(last, inode.dir_level.into());
+    let depth = (bucket_beside(last, 0, inode.dir_level.into()).0 + 1).min(LEVELS_MAX);
     let size = (last + 1) * width.bytes_u64();
     bench.edit_inode(ino, |raw| {
         if inode.size < size || !inode.size.is_multiple_of(width.bytes_u64()) || inode.depth >= depth {
@@ -443,19 +597,6 @@ fn size(bench: &Bench, ino: Nid) -> Result<()> {
             raw.i_current_depth.set(depth);
         }
     })
-}
-
-/// Levels up to the one that a block belongs to.
-fn levels(index: u64, dir_level: u32) -> u32 {
-    let (mut level, mut end) = (0, 0);
-    while level < LEVELS_MAX {
-        end += buckets(level, dir_level) * bucket_blocks(level);
-        level += 1;
-        if index < end {
-            break;
-        }
-    }
-    level
 }
 
 /// A symbolic link without bytes has those that stand in it, or is one to itself.
@@ -472,28 +613,21 @@ fn target(bench: &Bench, ino: Nid, inode: &Inode, block: &[u8]) -> Result<()> {
 
 /// `.` and `..` are the first two entries of the first block.
 fn dots(bench: &Bench, ino: Nid) -> Result<()> {
-    let Some((inode, _)) = bench.inode(ino) else { return Ok(()) };
-    let root = bench.volume.super_block().root();
-    let parent = if ino == root { root } else { inode.parent };
-    let mut missing = vec![(0, &b"."[..], ino), (1, &b".."[..], parent)];
+    let Some(mut missing) = dots_of(bench, ino).map(Vec::from) else { return Ok(()) };
     for entry in entries(bench, ino).iter().filter(|entry| is_dots(&entry.name)) {
-        let at = missing.iter().position(|(_, name, _)| *name == entry.name);
+        let at = missing.iter().position(|dot| *dot.name == entry.name);
         match at {
             Some(at) => drop(missing.remove(at)),
             None => entry.remove(bench)?,
         }
     }
     let Some(leaf) = Leaf::of(bench, ino, 0) else { return Ok(()) };
-    let Some(bytes) = leaf.read(bench) else { return Ok(()) };
     let layout = leaf.layout();
-    for (slot, name, ino) in missing {
-        let free = if layout.is_used(&bytes, slot) {
-            (0..layout.slots).find(|slot| !layout.is_used(&bytes, *slot))
-        } else {
-            Some(slot)
-        };
-        let Some(slot) = free else { continue };
-        leaf.edit(bench, |block| layout.put(block, &Dentry { slot, hash: 0, ino, file_type: 2, name }))?;
+    for dot in missing {
+        let Some(bytes) = leaf.read(bench) else { return Ok(()) };
+        let free = std::iter::once(dot.slot).chain(0..layout.slots);
+        let Some(slot) = { free }.find(|slot| !layout.is_used(&bytes, *slot)) else { continue };
+        leaf.edit(bench, |block| layout.put(block, &Dentry { slot, ..dot }))?;
     }
     Ok(())
 }

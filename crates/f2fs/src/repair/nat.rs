@@ -70,10 +70,11 @@ fn footer(bench: &Bench, strays: &Strays, nid: Nid) -> Result<()> {
     if restore(bench, strays, nid, |_| true)? {
         return Ok(());
     }
-    // The summary tells whose block it is, unless that node knows better.
+    // The summary tells whose block it is, or the rest of the footer, unless that node knows better.
     let owner = bench.volume.summary(entry.addr)?;
     let is_anothers = bench.nat(footer.nid)?.addr == entry.addr;
-    if owner.is_some_and(|owner| owner.nid == nid) && !is_anothers {
+    let is_own = owner.is_some_and(|owner| owner.nid == nid) || footer.ino == entry.ino;
+    if is_own && !is_anothers {
         return bench.edit_footer(entry.addr, |footer| (footer.nid, footer.ino) = (nid, entry.ino));
     }
     free(bench, nid)

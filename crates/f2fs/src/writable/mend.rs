@@ -29,6 +29,11 @@ impl WritableF2fs {
         self.change(NAMES, |commit, now| commit.tree_mut().adopt(dir, name, ino, now))
     }
 
+    /// True if an inode has the name that it remembers.
+    pub(crate) fn has_last_name(&self, ino: Nid) -> Result<bool> {
+        self.look(|commit| commit.tree().has_last_name(ino))
+    }
+
     /// Makes a quota file anew: of users (0), groups (1) or projects (2).
     pub(crate) fn empty_quota(&self, kind: usize) -> Result<()> {
         self.change(NAMES, |commit, _| commit.empty_quota(kind))

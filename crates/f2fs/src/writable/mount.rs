@@ -7,7 +7,7 @@ use super::{
     blocks::Blocks,
     nodes::Nodes,
     options::{InPlace, Logging, WritableOptions},
-    replay::replay,
+    replay::{replay, replay_sound},
     tree::Tree,
 };
 use crate::{
@@ -102,7 +102,7 @@ pub(super) fn open_mended(
     check_numbers(&volume)?;
     let mut tree = load(&volume, device, options, now)?;
     if let Some(promised) = promised {
-        replay(&mut tree, promised)?;
+        replay_sound(&mut tree, promised)?;
     }
     let (reserve, elapsed) = (Reserve::of(volume.checkpoint()), volume.checkpoint().raw().elapsed_time.get());
     Ok(Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_paused: false })

@@ -19,6 +19,15 @@ use crate::{
 
 /// Takes over everything that differs from the checkpoint. Inodes that lost their last name by it are orphans then.
 pub(super) fn replay(tree: &mut Tree, found: &Recovered) -> Result<()> {
+    run(tree, found, false)
+}
+
+/// The same on a volume under repair: blocks that cannot be taken over are holes.
+pub(super) fn replay_sound(tree: &mut Tree, found: &Recovered) -> Result<()> {
+    run(tree, found, true)
+}
+
+fn run(tree: &mut Tree, found: &Recovered, makes_holes: bool) -> Result<()> {
     let blocks = tree.blocks_mut();
     blocks.nodes_mut().writer_mut().withhold(&found.chain_blocks()?)?;
     let inos: Vec<Nid> = found.overlay().inodes.keys().copied().collect();
@@ -34,10 +43,10 @@ pub(super) fn replay(tree: &mut Tree, found: &Recovered) -> Result<()> {
     }
     // Blocks are given up before others are taken over: a block may have gone from one file to another.
     for (new, block, _) in known.iter().filter(|(_, _, is_known)| *is_known) {
-        Replay { blocks, found }.give_up(new, block)?;
+        Replay { blocks, found, makes_holes }.give_up(new, block)?;
     }
     for (new, block, is_known) in &known {
-        Replay { blocks, found }.take_over(new, block, *is_known)?;
+        Replay { blocks, found, makes_holes }.take_over(new, block, *is_known)?;
     }
     blocks.nodes_mut().writer_mut().step_aside()?;
     for (new, _, _) in known.iter().filter(|(new, _, _)| new.links == 0) {
@@ -61,6 +70,8 @@ fn check_empty(blocks: &Blocks, inode: &Inode) -> Result<()> {
 struct Replay<'a> {
     blocks: &'a mut Blocks,
     found: &'a Recovered,
+    /// Makes holes of blocks that cannot be taken over.
+    makes_holes: bool,
 }
 
 impl Replay<'_> {
@@ -157,7 +168,25 @@ impl Replay<'_> {
             }
         }
         let log = self.blocks.log(inode);
-        self.blocks.nodes_mut().writer_mut().adopt(log, &adopted)
+        if !self.makes_holes {
+            return self.blocks.nodes_mut().writer_mut().adopt(log, &adopted);
+        }
+        for (addr, owner) in adopted {
+            match self.blocks.nodes_mut().writer_mut().adopt(log, &[(addr, owner)]) {
+                Err(Error::Corrupt(_)) => self.hole(inode, owner)?,
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a hole of the address that owns a block.
+    fn hole(&mut self, inode: &mut Inode, owner: Summary) -> Result<()> {
+        let start = if owner.nid == inode.ino { inode.addrs_at() } else { 0 };
+        let node = self.blocks.nodes_mut().edit(owner.nid)?;
+        let word = node.iter_mut().skip(start + usize::from(owner.offset) * 4);
+        word.zip(BlockAddr::NULL.0.to_le_bytes()).for_each(|(to, from)| *to = from);
+        inode.lose_block()
     }
 
     fn attributes(&mut self, inode: &mut Inode) -> Result<()> {
@@ -185,8 +214,7 @@ impl Replay<'_> {
 
 /// The addresses in an inode, if its words are addresses.
 fn own_words(inode: &Inode, block: &[u8]) -> Vec<BlockAddr> {
-    let has_addrs = matches!(inode.kind, FileKind::File | FileKind::Dir | FileKind::Symlink);
-    if !has_addrs || inode.has_inline_data() || inode.has_inline_dentry() {
+    if !inode.has_addrs() {
         return Vec::new();
     }
     words(block, inode.addrs_at(), inode.own_addrs())

@@ -275,12 +275,7 @@ impl Tree {
     /// Gives an inode a name as it is stored, whatever names it counts: a repair counts them.
     pub(super) fn adopt(&mut self, dir: Nid, name: &[u8], ino: Nid, now: Timestamp) -> Result<()> {
         let parent = self.linked_dir(dir)?;
-        let named = if parent.is_encrypted() {
-            Name::stored(name)
-        } else {
-            check_name(name)?;
-            self.named(&parent, name)?
-        };
+        let named = self.as_stored(&parent, name)?;
         if directory::find(&self.blocks, &parent, &named)?.is_some() {
             return Err(Error::Errno(Errno::Exists));
         }
@@ -289,6 +284,23 @@ impl Tree {
         inode.set_name(dir, name);
         self.blocks.nodes_mut().put(&inode)?;
         self.arrive_as(dir, &named, ino, inode.kind, now)
+    }
+
+    /// A name as inodes remember it.
+    fn as_stored<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Name<'a>> {
+        if dir.is_encrypted() {
+            return Ok(Name::stored(name));
+        }
+        check_name(name)?;
+        self.named(dir, name)
+    }
+
+    /// True if an inode has the name that it remembers.
+    pub(super) fn has_last_name(&self, ino: Nid) -> Result<bool> {
+        let inode = self.blocks.nodes().inode(ino)?;
+        let dir = self.dir(inode.parent)?;
+        let named = self.as_stored(&dir, inode.last_name())?;
+        Ok(directory::find(&self.blocks, &dir, &named)?.is_some_and(|found| found.ino == ino))
     }
 
     /// Takes a name away, and with it the link that the `..` of a directory was.

@@ -3,6 +3,9 @@
 mod campaign;
 mod claims;
 pub(crate) mod medium;
+mod names;
+mod promises;
+mod root;
 pub(crate) mod tree;
 
 use std::{collections::BTreeMap, sync::Arc};

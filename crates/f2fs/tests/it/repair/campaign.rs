@@ -91,6 +91,24 @@ fn linux_takes_what_is_mended() {
     }
 }
 
+/// Damages that cost files once.
+const ONCE_LOST: [u64; 11] = [5066, 5083, 5138, 5268, 5448, 5506, 5573, 5633, 5876, 8423, 8980];
+
+#[test]
+fn what_was_lost_once_is_kept() {
+    let subjects = SUBJECTS.map(Subject::new);
+    for seed in ONCE_LOST {
+        let subject = &subjects[usize::try_from(seed).unwrap() % SUBJECTS.len()];
+        let damaged = subject.damage(seed);
+        let medium = Medium::new(&damaged.patient.disk);
+        let before = tree(Box::new(medium.clone()));
+        planned(&medium, Extent::All).commit().unwrap();
+        let (left, after) = (findings(&medium), tree(Box::new(medium)));
+        let gone = lost(&tree(Box::new(Disk::new(&subject.image))), &before, &after);
+        assert_eq!((left, gone), (Vec::new(), Vec::new()), "{}, PUMICE_SEED={seed}", subject.name);
+    }
+}
+
 #[test]
 fn damaged_members_are_mended() {
     let seeds = F2FS_REPAIRED.seeds(0..31);
