@@ -52,7 +52,7 @@ pub(super) fn mend(
     // A promise may have named others.
     let is_lost = |ino: &&Nid| !named.contains(*ino) && !fs.has_last_name(**ino).unwrap_or(false);
     let left: Vec<Nid> = unnamed.iter().filter(is_lost).copied().collect();
-    let is_nameless = |ino: &Nid| !own.get(ino).is_some_and(|own| fs.adopt(own.0, &own.1, *ino).is_ok());
+    let is_nameless = |ino: &Nid| own.get(ino).is_none_or(|own| fs.adopt(own.0, &own.1, *ino).is_err());
     let left: Vec<Nid> = left.into_iter().filter(is_nameless).collect();
     if !left.is_empty() {
         let above = fs.make_directory(LOST_AND_FOUND)?;

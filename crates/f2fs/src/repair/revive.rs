@@ -26,7 +26,9 @@ struct Trace {
 /// Marks the slots of such names as used. Those that the repair itself took away are made again elsewhere.
 pub(super) fn mend(bench: &Bench, report: &Report, homeless: &BTreeSet<Homeless>) -> Result<()> {
     let mut wanted = lacking(bench, report);
-    homeless.iter().for_each(|Homeless { ino, .. }| drop(wanted.remove(ino)));
+    for Homeless { ino, .. } in homeless {
+        wanted.remove(ino);
+    }
     if wanted.is_empty() {
         return Ok(());
     }
