@@ -11,8 +11,8 @@ use alloc::{sync::Arc, vec::Vec};
 use pumice_ecc::Repair;
 use pumice_media::NandError;
 
-use super::parity::{push, taken};
-use super::partial::{Partial, Runs};
+use super::parity::taken;
+use super::partial::{Partial, Runs, push};
 use super::{Medium, Page};
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{CHECK, of_word, word_bytes};

@@ -1,20 +1,21 @@
 //! Parity on the medium: programmed at the end of an erase block, and read to bring back pages that ECC gives up on.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
+use core::ops::Range;
 
 use pumice_ecc::{MOST_PARITY, Repair};
-use pumice_media::NandError;
+use pumice_media::{Nand, NandError};
 
-use super::partial::Partial;
-use super::{Medium, Page, RawPage};
-use crate::shape::{Shape, TagPlace};
+use super::partial::{Partial, Runs, push};
+use super::{Fault, Medium, Page, RawPage};
+use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{of_word, word, word_bytes};
 use crate::tag::{Tag, proves, seal};
 
 /// Parity over places of a block, from the first on.
-pub(super) struct Known {
-    pub(super) places: u32,
-    pub(super) words: Vec<Partial>,
+struct Known {
+    places: u32,
+    words: Vec<Partial>,
 }
 
 impl Medium<'_> {
@@ -89,6 +90,38 @@ impl Medium<'_> {
         Ok(Known { places: shape.pages(), words })
     }
 
+    /// A superpage that does not count for parity if it proves nothing.
+    pub(super) fn partial(&mut self, page: u32) -> Result<Partial, NandError> {
+        match self.prove_raw(page) {
+            Ok((found, head)) => Ok(Partial::whole(word(&self.shape, &found.payload, &head))),
+            Err(Fault::Erased(_)) => Ok(Partial::whole(vec![0; word_bytes(&self.shape)])),
+            Err(Fault::Unproved(_)) => Ok(Partial::nothing(&self.shape)),
+            Err(Fault::Unreadable(_)) => self.read_by_codeword(self.shape.place(page)),
+            Err(Fault::Chip(error)) => Err(error),
+        }
+    }
+
+    /// The same of a superpage of parity, which has no proof of its own.
+    pub(super) fn partial_parity(&mut self, place: Place) -> Result<Partial, NandError> {
+        let RawPage { payload, head, readable, is_blank } = self.read_place(place)?;
+        match (readable, is_blank) {
+            (true, false) => Ok(Partial::whole(word(&self.shape, &payload, &head))),
+            (true, true) => Ok(Partial::nothing(&self.shape)),
+            (false, _) => self.read_by_codeword(place),
+        }
+    }
+
+    fn read_by_codeword(&mut self, place: Place) -> Result<Partial, NandError> {
+        let shape = self.shape;
+        let mut parts = Vec::new();
+        for part in 0..shape.parts() {
+            let (mut data, mut spare) = (vec![0; shape.chip_page_bytes()], vec![0; shape.chip_spare_bytes()]);
+            let lost = self.nand.read_by_codeword(shape.chip_page_at(place, part), &mut data, &mut spare)?;
+            parts.push((data, spare, lost));
+        }
+        Ok(Partial::of(&shape, parts))
+    }
+
     /// Brings back an unreadable superpage, from the others of its block and their parity or a copy of it.
     pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
         match self.rebuild_by_parity(page)? {
@@ -139,16 +172,35 @@ impl Medium<'_> {
         }
         Ok(found)
     }
-}
 
-/// Takes the next page of a block. Lengths are those of the shape.
-pub(super) fn push(repair: &mut Repair, known: Option<&[u8]>) {
-    match known {
-        Some(word) => {
-            let pushed = repair.push(word);
-            debug_assert!(pushed.is_ok(), "a word of another length: {pushed:?}");
+    /// Brings back a superpage of a block in which more superpages lack something than there is parity; `lost` is what
+    /// each lacks, those of parity last. Costs another read of each.
+    fn rebuild_by_codeword(
+        &mut self,
+        page: u32,
+        parity: &Known,
+        mut lost: Vec<Vec<Range<usize>>>,
+    ) -> Result<Option<Arc<Page>>, NandError> {
+        let shape = self.shape;
+        let (block, wanted) = shape.place(page);
+        let it = self.partial(page)?;
+        if let Some(lost) = lost.get_mut(wanted as usize) {
+            *lost = it.lost().to_vec();
         }
-        None => repair.push_lost(),
+        let Some(mut runs) = Runs::of(&lost, wanted as usize, parity.words.len()) else { return Ok(None) };
+        for index in 0..parity.places {
+            if index == wanted {
+                runs.push(&it);
+            } else {
+                runs.push(&self.partial(shape.page(block, index))?);
+            }
+        }
+        parity.words.iter().for_each(|known| runs.push(known));
+        let found = runs.finish(it).and_then(|word| proved(&shape, page, word)).map(Arc::new);
+        if let Some(found) = &found {
+            self.keep(page, found);
+        }
+        Ok(found)
     }
 }
 
@@ -158,7 +210,7 @@ pub(super) fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
 }
 
 /// A superpage that was brought back, if it proves itself.
-pub(super) fn proved(shape: &Shape, page: u32, bytes: Vec<u8>) -> Option<Page> {
+fn proved(shape: &Shape, page: u32, bytes: Vec<u8>) -> Option<Page> {
     let (payload, mut head) = of_word(shape, bytes);
     let (tag, _) = Tag::proved(shape, page, &payload, &mut head)?;
     Some(Page { tag, payload })

@@ -1,15 +1,12 @@
 //! Superpages that ECC gives up on in parts: a byte comes back if no more superpages of its block lack it than there is
 //! parity, whatever else they lack.
 
-use alloc::{collections::BTreeSet, sync::Arc, vec, vec::Vec};
+use alloc::{collections::BTreeSet, vec, vec::Vec};
 use core::ops::Range;
 
 use pumice_ecc::Repair;
-use pumice_media::{Nand, NandError};
 
-use super::parity::{Known, proved, push};
-use super::{Fault, Medium, Page, RawPage};
-use crate::shape::{Place, Shape, TagPlace};
+use crate::shape::{Shape, TagPlace};
 use crate::stripe::{CHECK, is_odd, word, word_bytes};
 
 /// A superpage as parity sees it, as far as it can be read.
@@ -30,6 +27,33 @@ impl Partial {
     pub(super) fn nothing(shape: &Shape) -> Partial {
         let bytes = word_bytes(shape);
         Partial { word: vec![0; bytes], lost: core::iter::once(0..bytes).collect() }
+    }
+
+    /// A superpage out of its parts: data, spare area, and the bytes of both in a row that ECC gave up on.
+    pub(super) fn of(shape: &Shape, parts: Vec<(Vec<u8>, Vec<u8>, Vec<Range<usize>>)>) -> Partial {
+        let page_bytes = shape.chip_page_bytes();
+        let (mut data, mut spare, mut lost) = (Vec::new(), Vec::new(), Vec::new());
+        for (mut bytes, mut free, dead) in parts {
+            for dead in dead {
+                // The data of all parts comes before their spare areas.
+                let in_data = dead.start.min(page_bytes)..dead.end.min(page_bytes);
+                let in_spare = dead.start.max(page_bytes)..dead.end.max(page_bytes);
+                let before = shape.data_bytes() + spare.len() - page_bytes;
+                lost.push(data.len() + in_data.start..data.len() + in_data.end);
+                lost.push(before + in_spare.start..before + in_spare.end);
+            }
+            data.append(&mut bytes);
+            spare.append(&mut free);
+        }
+        if shape.tag_place() == TagPlace::Page {
+            spare = data.split_off(shape.payload());
+        } else {
+            spare.truncate(shape.head_bytes());
+        }
+        let lost = lost.into_iter().map(|lost| in_word(shape, &lost)).filter(|lost| !lost.is_empty());
+        let mut lost: Vec<_> = lost.collect();
+        lost.sort_unstable_by_key(|lost| lost.start);
+        Partial { word: word(shape, &data, &spare), lost }
     }
 
     /// All of it, if it can be read.
@@ -90,86 +114,14 @@ impl Runs {
     }
 }
 
-impl Medium<'_> {
-    /// A superpage that does not count for parity if it proves nothing.
-    pub(super) fn partial(&mut self, page: u32) -> Result<Partial, NandError> {
-        match self.prove_raw(page) {
-            Ok((found, head)) => Ok(Partial::whole(word(&self.shape, &found.payload, &head))),
-            Err(Fault::Erased(_)) => Ok(Partial::whole(vec![0; word_bytes(&self.shape)])),
-            Err(Fault::Unproved(_)) => Ok(Partial::nothing(&self.shape)),
-            Err(Fault::Unreadable(_)) => self.read_by_codeword(self.shape.place(page)),
-            Err(Fault::Chip(error)) => Err(error),
+/// Takes the next page of a block. Lengths are those of the shape.
+pub(super) fn push(repair: &mut Repair, known: Option<&[u8]>) {
+    match known {
+        Some(word) => {
+            let pushed = repair.push(word);
+            debug_assert!(pushed.is_ok(), "a word of another length: {pushed:?}");
         }
-    }
-
-    /// The same of a superpage of parity, which has no proof of its own.
-    pub(super) fn partial_parity(&mut self, place: Place) -> Result<Partial, NandError> {
-        let RawPage { payload, head, readable, is_blank } = self.read_place(place)?;
-        match (readable, is_blank) {
-            (true, false) => Ok(Partial::whole(word(&self.shape, &payload, &head))),
-            (true, true) => Ok(Partial::nothing(&self.shape)),
-            (false, _) => self.read_by_codeword(place),
-        }
-    }
-
-    fn read_by_codeword(&mut self, place: Place) -> Result<Partial, NandError> {
-        let shape = self.shape;
-        let (page_bytes, spare_bytes) = (shape.chip_page_bytes(), shape.chip_spare_bytes());
-        let (mut data, mut spare) = (Vec::new(), Vec::new());
-        let mut lost = Vec::new();
-        for part in 0..shape.parts() {
-            let (mut bytes, mut free) = (vec![0; page_bytes], vec![0; spare_bytes]);
-            let dead = self.nand.read_by_codeword(shape.chip_page_at(place, part), &mut bytes, &mut free)?;
-            for dead in dead {
-                // The data of all parts comes before their spare areas.
-                let in_data = dead.start.min(page_bytes)..dead.end.min(page_bytes);
-                let in_spare = dead.start.max(page_bytes)..dead.end.max(page_bytes);
-                lost.push(data.len() + in_data.start..data.len() + in_data.end);
-                let before = shape.data_bytes() + spare.len() - page_bytes;
-                lost.push(before + in_spare.start..before + in_spare.end);
-            }
-            data.append(&mut bytes);
-            spare.append(&mut free);
-        }
-        if shape.tag_place() == TagPlace::Page {
-            spare = data.split_off(shape.payload());
-        } else {
-            spare.truncate(shape.head_bytes());
-        }
-        let lost = lost.into_iter().map(|lost| in_word(&shape, &lost)).filter(|lost| !lost.is_empty());
-        let mut lost: Vec<_> = lost.collect();
-        lost.sort_unstable_by_key(|lost| lost.start);
-        Ok(Partial { word: word(&shape, &data, &spare), lost })
-    }
-
-    /// Brings back a superpage of a block in which more superpages lack something than there is parity; `lost` is what
-    /// each lacks, those of parity last. Costs another read of each.
-    pub(super) fn rebuild_by_codeword(
-        &mut self,
-        page: u32,
-        parity: &Known,
-        mut lost: Vec<Vec<Range<usize>>>,
-    ) -> Result<Option<Arc<Page>>, NandError> {
-        let shape = self.shape;
-        let (block, wanted) = shape.place(page);
-        let it = self.partial(page)?;
-        if let Some(lost) = lost.get_mut(wanted as usize) {
-            lost.clone_from(&it.lost);
-        }
-        let Some(mut runs) = Runs::of(&lost, wanted as usize, parity.words.len()) else { return Ok(None) };
-        for index in 0..parity.places {
-            if index == wanted {
-                runs.push(&it);
-            } else {
-                runs.push(&self.partial(shape.page(block, index))?);
-            }
-        }
-        parity.words.iter().for_each(|known| runs.push(known));
-        let found = runs.finish(it).and_then(|word| proved(&shape, page, word)).map(Arc::new);
-        if let Some(found) = &found {
-            self.keep(page, found);
-        }
-        Ok(found)
+        None => repair.push_lost(),
     }
 }
 

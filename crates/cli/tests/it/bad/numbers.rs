@@ -245,7 +245,7 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("lab run", "required"),
     ("lab run --seeds 0 cat-fig12", "0"),
     ("lab run --seeds x cat-fig12", "x"),
-    ("lab run --seeds 99999999999 cat-fig12", "want 1 to 10000"),
+    ("lab run --seeds 99999999999 cat-fig12", "10000 at most"),
     ("mkfs -t f2fs --from small --threads 3000000 new", "--threads"),
     ("mkfs -t f2fs --from small --threads 1025 new", "want 1 to 1024"),
     ("mkfs -t f2fs --from small --threads 0 new", "want 1 to 1024"),
