@@ -106,6 +106,10 @@ impl Server<'_> {
         }
         self.count_valid()?;
         for block in 0..self.shape.blocks {
+            if self.unsure.is_in(block) {
+                // It is left alone until its blocks are written once more, though the table does not point there.
+                continue;
+            }
             self.segments.change(block, |segment| match segment.state {
                 State::Free if fixes.bad.contains(&block) => segment.state = State::Bad,
                 State::Sealed | State::Stuck if segment.valid == 0 => segment.state = State::Free,

@@ -236,8 +236,9 @@ impl Surveyor<'_, '_> {
             return Ok(None);
         }
         let is_older = |contents: &Contents| contents.sequences.last().is_some_and(|last| *last < since);
+        let was_sealed = matches!(segment.state, State::Sealed | State::Stuck);
         if let Some(index) = u32::from(segment.used).checked_sub(1)
-            && segment.state == State::Sealed
+            && was_sealed
             && let Some(Summary { contents, .. }) = self.flash.read_summary(Place { block, index })?
             && is_older(&contents)
         {
@@ -246,6 +247,10 @@ impl Surveyor<'_, '_> {
         }
         let mut tail = Tail::blank(block);
         let mut found = self.last_summary(self.shape.pages, &mut tail)?;
+        if was_sealed && found.as_ref().is_some_and(|(_, summary)| is_older(&summary.contents)) {
+            // It was not erased since the checkpoint, which knows the pages behind, too.
+            return Ok(None);
+        }
         if let Some((index, Summary { contents, sequence, listed })) = &found
             && !is_older(contents)
         {
@@ -336,10 +341,11 @@ mod tests {
 
     use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, Pairing, SimChip};
 
+    use super::*;
     use crate::PolicyNames;
-    use crate::open::{CreateOptions, create};
-    use crate::segments::State;
+    use crate::open::{CreateOptions, OpenOptions, create};
     use crate::server::Server;
+    use crate::tails;
     use crate::testing::{chip_of, served};
 
     const BLOCKS: u64 = 70;
@@ -391,5 +397,35 @@ mod tests {
                 assert!(bytes == [1; 512] || bytes == [2; 512], "seed {seed}: block {lba}");
             }
         }
+    }
+
+    /// The last two pages of a sealed segment die, both copies of its summary. The checkpoint knows all that it holds.
+    #[test]
+    fn nothing_is_missing_in_a_segment_that_the_checkpoint_knows() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+32:16:48").unwrap());
+        let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        for lba in 0..200 {
+            disk.write(Lba(lba), &[1; 512]).unwrap();
+            if lba % 8 == 7 {
+                disk.flush().unwrap();
+            }
+        }
+        let disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
+        let is_sealed = |segment: &Segment| segment.state == State::Sealed && segment.valid > 0;
+        let sealed = disk.segments.iter().find(|(_, segment)| is_sealed(segment));
+        let (block, segment) = sealed.map(|(block, segment)| (block, *segment)).unwrap();
+        let (mut chip, shape) = (chip_of(&disk), disk.shape);
+        for index in u32::from(segment.used) - 2..segment.used.into() {
+            let page = shape.page(Place { block, index });
+            chip.faults_mut().unreadable.insert(shape.medium.chip_page(page, 0));
+        }
+        let mut disk = served(chip);
+        let (mut gaps, since) = (Gaps::default(), disk.sequence);
+        let mut surveyor = Surveyor { flash: &mut disk.flash, shape, is_alone_sure: false };
+        assert!(surveyor.survey(block, &segment, since, None, &mut gaps).unwrap().is_none());
+        let judged = tails::judge(&shape, &gaps.tails, &mut |_| Ok(true)).unwrap();
+        assert_eq!((judged.missing, judged.unnamed), Default::default());
     }
 }
