@@ -6,7 +6,7 @@ use core::ops::Range;
 use pumice_ecc::{MOST_PARITY, Repair};
 use pumice_media::{Nand, NandError};
 
-use super::partial::{Partial, Runs, push};
+use super::partial::{Part, Partial, Runs, push};
 use super::{Fault, Medium, Page, RawPage};
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{of_word, word, word_bytes};
@@ -117,7 +117,7 @@ impl Medium<'_> {
         for part in 0..shape.parts() {
             let (mut data, mut spare) = (vec![0; shape.chip_page_bytes()], vec![0; shape.chip_spare_bytes()]);
             let lost = self.nand.read_by_codeword(shape.chip_page_at(place, part), &mut data, &mut spare)?;
-            parts.push((data, spare, lost));
+            parts.push(Part { data, spare, lost });
         }
         Ok(Partial::of(&shape, parts))
     }

@@ -9,6 +9,14 @@ use pumice_ecc::Repair;
 use crate::shape::{Shape, TagPlace};
 use crate::stripe::{CHECK, is_odd, word, word_bytes};
 
+/// A page of the chip, as far as it can be read.
+pub(super) struct Part {
+    pub(super) data: Vec<u8>,
+    pub(super) spare: Vec<u8>,
+    /// The bytes that ECC gave up on, those of the spare area behind the data.
+    pub(super) lost: Vec<Range<usize>>,
+}
+
 /// A superpage as parity sees it, as far as it can be read.
 #[derive(Clone)]
 pub(super) struct Partial {
@@ -29,12 +37,12 @@ impl Partial {
         Partial { word: vec![0; bytes], lost: core::iter::once(0..bytes).collect() }
     }
 
-    /// A superpage out of its parts: data, spare area, and the bytes of both in a row that ECC gave up on.
-    pub(super) fn of(shape: &Shape, parts: Vec<(Vec<u8>, Vec<u8>, Vec<Range<usize>>)>) -> Partial {
+    /// A superpage out of its parts, in order.
+    pub(super) fn of(shape: &Shape, parts: Vec<Part>) -> Partial {
         let page_bytes = shape.chip_page_bytes();
         let (mut data, mut spare, mut lost) = (Vec::new(), Vec::new(), Vec::new());
-        for (mut bytes, mut free, dead) in parts {
-            for dead in dead {
+        for mut part in parts {
+            for dead in part.lost {
                 // The data of all parts comes before their spare areas.
                 let in_data = dead.start.min(page_bytes)..dead.end.min(page_bytes);
                 let in_spare = dead.start.max(page_bytes)..dead.end.max(page_bytes);
@@ -42,8 +50,8 @@ impl Partial {
                 lost.push(data.len() + in_data.start..data.len() + in_data.end);
                 lost.push(before + in_spare.start..before + in_spare.end);
             }
-            data.append(&mut bytes);
-            spare.append(&mut free);
+            data.append(&mut part.data);
+            spare.append(&mut part.spare);
         }
         if shape.tag_place() == TagPlace::Page {
             spare = data.split_off(shape.payload());
