@@ -141,13 +141,18 @@ impl Medium<'_> {
             return Ok(None);
         }
         let Ok(mut repair) = Repair::new(words.len(), word_bytes(&shape)) else { return Ok(None) };
-        let (mut lost, mut dead) = (Vec::new(), 0);
+        let mut lost = Vec::new();
+        let mut spare = words.iter().filter(|known| known.has_any()).count();
         for index in 0..*places {
             let it = shape.page(block, index);
             let known = if index == wanted { Partial::nothing(&shape) } else { self.partial(it)? };
-            dead += usize::from(index != wanted && !known.has_any());
-            if dead > words.len() {
-                return Ok(None);
+            if index != wanted && !known.has_any() {
+                let Some(rest) = spare.checked_sub(1) else { return Ok(None) };
+                spare = rest;
+                // The wanted page may lack a part only.
+                if rest == 0 && !self.read_by_codeword((block, wanted))?.has_any() {
+                    return Ok(None);
+                }
             }
             push(&mut repair, known.word());
             lost.push(known.lost().to_vec());
