@@ -119,7 +119,9 @@ impl Server<'_> {
             return opened;
         }
         // Summaries have to list them, and the heads.
-        opened.min(self.shape.listed_most().saturating_sub(self.policies.placement.classes().into()))
+        let (room, heads) = (self.shape.listed_most(), u32::from(self.policies.placement.classes()));
+        debug_assert!(heads < room, "a summary lists {room} segments, and there are {heads} heads");
+        opened.min(room.saturating_sub(heads))
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.

@@ -108,6 +108,7 @@ impl Summary {
     pub(crate) fn encode(&self, shape: &Shape, block: u32) -> Vec<u8> {
         let Contents { class, erases, opened, ref sequences, .. } = self.contents;
         let first = self.contents.first();
+        debug_assert!(first <= self.sequence, "segment {block} begins at {first}, behind {}", self.sequence);
         let raw = RawSummary {
             magic: SUMMARY_MAGIC.into(),
             block: block.into(),

@@ -95,6 +95,7 @@ impl Runs {
     /// The runs that superpage `wanted` lacks; `lost` is what each lacks, those of parity last.
     pub(super) fn of(lost: &[Vec<Range<usize>>], wanted: usize, parity: usize) -> Option<Runs> {
         let edges: BTreeSet<usize> = lost.iter().flatten().flat_map(|lost| [lost.start, lost.end]).collect();
+        debug_assert!(edges.iter().all(|edge| edge.is_multiple_of(2)), "half a symbol is lost: {edges:?}");
         let it = lost.get(wanted)?;
         let runs = edges.iter().zip(edges.iter().skip(1)).map(|(start, end)| *start..*end);
         let runs = runs.filter(|run| meets(it, run));

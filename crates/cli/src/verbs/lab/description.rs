@@ -99,7 +99,8 @@ impl Description {
     /// are the same.
     pub(super) fn beside(dirs: &[PathBuf], traces: &Path) -> Outcome<Vec<Description>> {
         let mut all: Vec<(PathBuf, Description)> = Vec::new();
-        for path in dirs.iter().flat_map(|dir| files(dir)) {
+        let files = dirs.iter().map(|dir| files(dir)).collect::<Outcome<Vec<_>>>()?;
+        for path in files.into_iter().flatten() {
             let new = Description::read(&path, traces)?;
             match all.iter().find(|(_, known)| known.name == new.name) {
                 Some((other, known)) if known.text != new.text => {
@@ -146,15 +147,18 @@ pub(super) fn with(described: &[Description]) -> Vec<Experiment<'_>> {
     Experiment::ALL.into_iter().chain(own).collect()
 }
 
-/// The descriptions in a directory that have records beside them.
-fn files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().collect::<io::Result<Vec<_>>>();
-    let mut paths: Vec<_> = entries.unwrap_or_default().into_iter().map(|entry| entry.path()).collect();
+/// The descriptions in a directory that have records beside them; none if it is not there yet.
+fn files(dir: &Path) -> Outcome<Vec<PathBuf>> {
+    let entries = match fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        entries => entries.map_err(|error| Failure::host(dir, &error))?,
+    };
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
     paths.retain(|path| {
         path.extension().is_some_and(|end| end == SUFFIX) && path.with_extension("jsonl").exists()
     });
     paths.sort();
-    paths
+    Ok(paths)
 }
 
 /// The line of a mistake, and what it is.
