@@ -49,7 +49,7 @@ pub(crate) struct Rings {
 struct Look {
     newest: Option<Newest<Anchor>>,
     spot: Spot,
-    /// No page that could hold a newer one is unreadable.
+    /// No page that could hold a newer one is unreadable, and no block that could is silent.
     sure: bool,
     /// A block that was written to and has no readable anchor.
     silent: Option<u32>,
@@ -233,7 +233,7 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
         let read = |bytes: &[u8]| Anchor::decode(bytes).filter(|anchor| anchor.magic == magic);
         let used = programmed(medium, block)?;
         let Some(found) = newest(medium, block, used, ANCHOR, read)? else {
-            look.silent = Some(block);
+            (look.silent, look.sure) = (Some(block), false);
             continue;
         };
         if look.newest.as_ref().is_none_or(|newest| newest.seq < found.seq) {

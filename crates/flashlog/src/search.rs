@@ -35,7 +35,12 @@ pub(crate) fn programmed(medium: &mut Medium<'_>, block: u32) -> Result<u32, Nan
     Ok(low)
 }
 
-/// The newest of the first `used` pages of a block that proves itself, is of this kind, and is accepted by `read`.
+/// Pages at the end of a block that may prove nothing and have a root before them, each with those passed over. A cut
+/// leaves one or two. No start reads all the noise that a cut left of an erase.
+const UNPROVED_MOST: u32 = 4;
+
+/// The newest root of a block of which `used` pages were programmed: it proves itself, is of this kind, and is accepted by
+/// `read`.
 pub(crate) fn newest<T>(
     medium: &mut Medium<'_>,
     block: u32,
@@ -43,7 +48,8 @@ pub(crate) fn newest<T>(
     kind: u8,
     read: impl Fn(&[u8]) -> Option<T>,
 ) -> Result<Option<Newest<T>>, NandError> {
-    for index in (0..used).rev() {
+    let most = UNPROVED_MOST * medium.shape().reach();
+    for index in (used.saturating_sub(most)..used).rev() {
         let Some(page) = medium.read_proved(medium.shape().page(block, index))? else { continue };
         if page.tag.kind == kind
             && let Some(root) = read(&page.payload)

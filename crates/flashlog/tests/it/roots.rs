@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace, Taken};
-use pumice_media::{AnyChip, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip};
+use pumice_media::{
+    AnyChip, BlockId, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip,
+};
 
 const MAGIC: [u8; 8] = *b"a volume";
 const BLOCKS: u32 = 24;
@@ -95,6 +97,10 @@ fn fresh_on(pairing: Pairing, place: TagPlace, failing: &[u32]) -> (Counter, Roo
     let spec = ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap();
     let mut chip = SimChip::new(&spec.with_pairing(pairing).unwrap());
     chip.faults_mut().program_fails = failing.iter().copied().map(PageId).collect();
+    blank(chip, place)
+}
+
+fn blank(chip: SimChip, place: TagPlace) -> (Counter, Roots) {
     let anchor = Anchor {
         magic: MAGIC,
         version: 2,
@@ -288,6 +294,37 @@ fn anchors_that_name_no_two_blocks_lead_to_no_record() {
         [[first; 2], [0, first], [3, first], [BLOCKS, first], [first, 3], [first, BLOCKS], [0; 2]]
     {
         assert!(!is_found(checkpoints), "{checkpoints:?}");
+    }
+}
+
+/// The most reads of a mount whose ring had one block half erased when the power went.
+fn reads_beside_noise(pairing: Pairing, place: TagPlace, number: u32) -> u64 {
+    let spec = ChipSpec::parse_geometry(&format!("512+40:64:{BLOCKS}")).unwrap();
+    let (mut counter, mut roots) = blank(SimChip::new(&spec.with_pairing(pairing).unwrap()), place);
+    (0..number).for_each(|_| step(&mut counter, &mut roots).unwrap());
+    let whole = counter.medium.into_chip().take::<SimChip>().unwrap();
+    let reads = |ring: u32, seed: u64| {
+        let mut chip = whole.clone();
+        chip.cut_after(0, CutMode::Half { seed });
+        assert!(chip.erase(BlockId(2 * ring + 1)).is_err());
+        chip.power_on();
+        let before = chip.stats();
+        let (counter, _) = mount(chip, place).unwrap();
+        assert_eq!(counter.number, number, "ring {ring}, {seed}");
+        let took = counter.medium.stats() - before;
+        took.page_reads + took.spare_reads
+    };
+    (0..100).flat_map(|seed| [reads(0, seed), reads(1, seed)]).max().unwrap()
+}
+
+/// A block of a ring whose erase was cut is noise, until the ring goes on there: no mount reads all of it.
+#[test]
+fn a_half_erased_block_costs_a_mount_few_reads() {
+    for (pairing, most) in [(Pairing::Unpaired, 60), (Pairing::Dist3, 100)] {
+        for (place, number) in [(TagPlace::Spare, 3), (TagPlace::Proof, 3), (TagPlace::Spare, 200)] {
+            let reads = reads_beside_noise(pairing, place, number);
+            assert!(reads <= most, "{pairing:?} {place:?} {number}: {reads} reads");
+        }
     }
 }
 
