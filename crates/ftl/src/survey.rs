@@ -93,7 +93,12 @@ impl Surveyor<'_, '_> {
             let contents = self.survey_summaries(block, segment, since, gaps)?;
             contents.map(|contents| Surveyed::new(block, contents))
         };
-        Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
+        let found = found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since));
+        let is_old = found.is_none() && matches!(segment.state, State::Sealed | State::Stuck);
+        for tail in gaps.tails.iter_mut().filter(|tail| tail.block == block) {
+            tail.is_old = is_old;
+        }
+        Ok(found)
     }
 
     /// True if a page of trims is the first of two: the page before it is not the same once more. One without a range
@@ -190,7 +195,11 @@ impl Surveyor<'_, '_> {
             newest = Some(Held { place: Place { block, index }, tag, page });
         }
         contents.truncate(&shape, end.written);
-        let (behind, _) = end.read;
+        let (behind, newest_read) = end.read;
+        if known.is_none() && (1..since).contains(&newest_read) {
+            // It was not erased since the checkpoint, which knows the pages behind, too.
+            return Ok(None);
+        }
         let tail = unread.iter().map(|(index, _)| *index).filter(|index| *index >= behind).collect();
         gaps.tails.push(Tail { known: behind, unread: tail, written: end.written, ..Tail::blank(block) });
         gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
@@ -399,10 +408,25 @@ mod tests {
         }
     }
 
-    /// The last two pages of a sealed segment die, both copies of its summary. The checkpoint knows all that it holds.
+    /// The first page of a sealed segment dies, and the last two, both copies of its summary among them. The checkpoint knows
+    /// all that it holds.
     #[test]
     fn nothing_is_missing_in_a_segment_that_the_checkpoint_knows() {
-        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+32:16:48").unwrap());
+        // Short tags; full ones, without summaries and with them.
+        for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
+            let (mut disk, block, segment) = with_known_segment(geometry);
+            let (mut gaps, since, shape) = (Gaps::default(), disk.sequence, disk.shape);
+            let mut surveyor = Surveyor { flash: &mut disk.flash, shape, is_alone_sure: false };
+            let found = surveyor.survey(block, &segment, since, None, &mut gaps).unwrap();
+            assert!(found.is_none(), "{geometry}");
+            let judged = tails::judge(&shape, &gaps.tails, &mut |_| Ok(true)).unwrap();
+            assert_eq!((judged.missing, judged.unnamed), Default::default(), "{geometry}");
+        }
+    }
+
+    /// A closed disk, and a sealed segment of it with these pages dead.
+    fn with_known_segment(geometry: &str) -> (Server<'static>, u32, Segment) {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
         let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();
         let mut disk = served(chip);
@@ -416,16 +440,11 @@ mod tests {
         let is_sealed = |segment: &Segment| segment.state == State::Sealed && segment.valid > 0;
         let sealed = disk.segments.iter().find(|(_, segment)| is_sealed(segment));
         let (block, segment) = sealed.map(|(block, segment)| (block, *segment)).unwrap();
-        let (mut chip, shape) = (chip_of(&disk), disk.shape);
-        for index in u32::from(segment.used) - 2..segment.used.into() {
+        let (mut chip, shape, used) = (chip_of(&disk), disk.shape, u32::from(segment.used));
+        for index in [0, used - 2, used - 1] {
             let page = shape.page(Place { block, index });
             chip.faults_mut().unreadable.insert(shape.medium.chip_page(page, 0));
         }
-        let mut disk = served(chip);
-        let (mut gaps, since) = (Gaps::default(), disk.sequence);
-        let mut surveyor = Surveyor { flash: &mut disk.flash, shape, is_alone_sure: false };
-        assert!(surveyor.survey(block, &segment, since, None, &mut gaps).unwrap().is_none());
-        let judged = tails::judge(&shape, &gaps.tails, &mut |_| Ok(true)).unwrap();
-        assert_eq!((judged.missing, judged.unnamed), Default::default());
+        (served(chip), block, segment)
     }
 }

@@ -18,12 +18,15 @@ pub(crate) struct Tail {
     pub(crate) written: u32,
     /// The sequence number of that summary, and the segments that it lists, if it is no older than the checkpoint.
     pub(crate) summary: Option<(u64, Vec<u32>)>,
+    /// The segment was sealed at the checkpoint, and nothing found in it is newer. What lives there by the table was not
+    /// moved since, so that it was not erased.
+    pub(crate) is_old: bool,
 }
 
 impl Tail {
     /// The tail of a segment in which nothing was found yet.
     pub(crate) fn blank(block: u32) -> Tail {
-        Tail { block, known: 0, unread: Vec::new(), written: 0, summary: None }
+        Tail { block, known: 0, unread: Vec::new(), written: 0, summary: None, is_old: false }
     }
 
     /// The checkpoint knows so many of its pages.
@@ -81,7 +84,7 @@ pub(crate) fn judge(
             if tail.unread.is_empty() {
                 judged.missing.push(Place { block: tail.block, index: tail.known });
             }
-        } else if !tail.is_cut(shape) && (named.is_some() || is_needed(tail.block)?) {
+        } else if !tail.is_cut(shape) && (named.is_some() || (!tail.is_old && is_needed(tail.block)?)) {
             judged.missing.extend(tail.places());
         } else {
             judged.unnamed.extend(tail.places());

@@ -6,9 +6,9 @@ use pumice_knobs::FTL_DEAD_BLOCKS;
 use pumice_media::{BlockDevice, BlockError, CutMode, Lba, Nand, PageId, SimChip};
 
 use crate::campaign::programmed;
-use crate::common::raw::block_kind;
+use crate::common::raw::{block_kind, read};
 use crate::common::shared::Shared;
-use crate::common::{CASES, Case, Model, Step, change, policies, start};
+use crate::common::{CASES, Case, Model, Step, change, chip_of, policies, start};
 
 /// Chips whose pages tell what they hold, with and without pairs and parity, and chips of which summaries tell.
 const CHIPS: [&str; 13] = [
@@ -26,6 +26,9 @@ const CHIPS: [&str; 13] = [
     "packed/dist3",
     "slots/by4",
 ];
+
+/// The kind of pages of data.
+const DATA: u8 = 1;
 
 /// Cases in a thousand that a check alone tells.
 const NOTED_MOST: u64 = 8;
@@ -143,6 +146,69 @@ fn each_is_told() {
     FTL_DEAD_BLOCKS.ran(seeds, cases);
     assert!(silent.is_empty(), "{} of {cases} are silent:\n{}", silent.len(), silent.join("\n"));
     assert!(noted * 1000 <= cases * NOTED_MOST, "{noted} of {cases} are told by a check alone");
+}
+
+/// A disk that was closed, started, written to a little, and lost its power; and the data segments that were not written
+/// since the start, each with its programmed pages.
+fn crashed_behind_a_checkpoint(name: &str) -> (SimChip, Model, Vec<Vec<PageId>>) {
+    let mut disk = start(Case::chip_of(name, 600, &policies("cost-benefit", "sepbit", "even")));
+    let mut model = Model::new(disk.blocks(), disk.block_bytes());
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut write = |disk: &mut Ftl<SimChip>, model: &mut Model, writes: u64| {
+        for _ in 0..writes {
+            let first = rng.u64(..disk.blocks());
+            change(disk, model, Step::Write { first, count: 4 }).unwrap();
+        }
+        change(disk, model, Step::Flush).unwrap();
+    };
+    let blocks = disk.blocks();
+    write(&mut disk, &mut model, blocks / 3);
+    let mut closed = disk.close().unwrap();
+    let mut disk = start(closed.clone());
+    write(&mut disk, &mut model, 3);
+    let mut chip = chip_of(&disk).clone();
+    let case = Case::named(name.split('/').next().unwrap());
+    let (was, per_block) = (programmed(&mut closed), chip.geometry().pages_per_block);
+    let now = programmed(&mut chip);
+    let first_page = |chip: &mut SimChip, block: u32| read(chip, block, 0, 1).data;
+    let of_block = |pages: &[PageId], block: u32| {
+        pages.iter().copied().filter(|page| page.0 / per_block == block).collect::<Vec<_>>()
+    };
+    let old = (4..chip.geometry().blocks).filter(|block| block_kind(case, &mut chip, *block) == Some(DATA));
+    let old: Vec<u32> = old.collect();
+    let is_old = |block: &u32| {
+        of_block(&was, *block) == of_block(&now, *block)
+            && first_page(&mut closed, *block) == first_page(&mut chip, *block)
+    };
+    let old: Vec<u32> = old.into_iter().filter(is_old).collect();
+    let segments = old.into_iter().map(|block| of_block(&now, block)).collect();
+    (chip, model, segments)
+}
+
+/// What the checkpoint knows of a segment is not missing with its pages. The first and the last two of them die: their blocks
+/// are errors, and the disk can be written to.
+#[test]
+fn dead_pages_of_old_segments_are_no_alarm() {
+    for name in CHIPS {
+        let gang = Case::named(name.split('/').next().unwrap()).gang(false) as usize;
+        let (chip, model, segments) = crashed_behind_a_checkpoint(name);
+        assert!(segments.len() > 1, "{name}: {} segments", segments.len());
+        for pages in segments.iter().filter(|pages| pages.len() > 3 * gang) {
+            let mut chip = chip.clone();
+            let dead = [pages[0], pages[pages.len() - 1 - gang], pages[pages.len() - 1]];
+            chip.faults_mut().unreadable.extend(dead);
+            let mut disk = start(chip);
+            assert_eq!(disk.info().missing, None, "{name}, {dead:?}");
+            for lba in 0..model.blocks() {
+                let judged = model.judge_cut(&mut disk, lba);
+                assert!(
+                    judged.as_ref().err().is_none_or(|what| what.ends_with("cannot be read")),
+                    "{judged:?}"
+                );
+            }
+            disk.write(Lba(0), &vec![1; disk.block_bytes() as usize]).unwrap();
+        }
+    }
 }
 
 /// Nothing but the checkpoint tells of trims that it settled: without it, or both copies of its record, the blocks hold what
