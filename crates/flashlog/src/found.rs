@@ -19,6 +19,8 @@ pub struct FoundRecord {
     pub seq: u64,
     /// The payload of the page.
     pub payload: Vec<u8>,
+    /// Nothing was programmed behind it in its block.
+    pub is_last: bool,
 }
 
 /// The newest record of each block that holds any, newest first, in superpages of the medium's shape, if `accept` takes
@@ -41,7 +43,8 @@ pub fn find_records(
         }
         let used = programmed(medium, block)?;
         if let Some(newest) = newest(medium, block, used, CHECKPOINT, read)? {
-            found.push(FoundRecord { block, seq: newest.seq, payload: newest.root });
+            let is_last = newest.is_last();
+            found.push(FoundRecord { block, seq: newest.seq, payload: newest.root, is_last });
         }
     }
     found.sort_by_key(|record| core::cmp::Reverse(record.seq));

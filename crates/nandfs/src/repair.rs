@@ -9,6 +9,7 @@
 
 mod absent;
 mod before;
+mod copies;
 mod names;
 mod retell;
 mod scan;
@@ -38,8 +39,8 @@ use crate::options::{MountOptions, RepairOptions};
 use crate::pack::Compression;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
-use crate::protection::FsyncProtection;
 use crate::repair::before::Before;
+use crate::repair::copies::{find_copies, find_protection};
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
@@ -118,7 +119,9 @@ fn holds_any<'c>(
 /// A volume without roots.
 fn of_tags<'c>(nand: AnyChip<'c>, options: &RepairOptions) -> Result<Repair<'c>> {
     let detail = "no checkpoint can be read: rebuilt from the tags of all pages".into();
-    let (volume, has_anchor) = blank(nand, options.uuid, options.now)?;
+    let (mut volume, has_anchor) = blank(nand, options.uuid, options.now)?;
+    let params = volume.params;
+    find_copies(&mut volume.log, &params)?;
     let found = vec![Finding { code: "roots", detail }];
     Ok(Repair { found, rehash: !has_anchor, ..Repair::of(volume) })
 }
@@ -138,7 +141,7 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
             label: String::new(),
             policies,
             parity_pages,
-            fsync_protection: FsyncProtection::AtClose,
+            fsync_protection: find_protection(&mut nand, &params, parity_pages)?,
             compression: find_packing(&mut nand, &params, parity_pages)?,
             endurance: None,
             read_only: false,
@@ -251,18 +254,18 @@ impl<'c> Repair<'c> {
     }
 
     /// The sequence number of the newest checkpoint, if no anchor leads to its record, which the next repair has to
-    /// find, too. An unreadable record named by an anchor was newer than any that is found.
+    /// find, too. An unreadable record named by an anchor, or behind both copies of one, was newer than any that is
+    /// found.
     fn find_record(&mut self) -> Result<Option<u64>> {
         if !self.rehash {
             return Ok(None);
         }
         let found = find_records(&mut self.volume.log.flash.medium, |_| true).map_err(device)?;
         let newest = found.first().map(|record| record.seq);
-        found
-            .iter()
-            .filter(|record| Some(record.seq) == newest)
-            .for_each(|record| self.before.need(record.block));
-        Ok(newest)
+        let copies = || found.iter().filter(|record| Some(record.seq) == newest);
+        copies().for_each(|record| self.before.need(record.block));
+        let has_newer = copies().count() > 1 && copies().all(|record| !record.is_last);
+        Ok(newest.filter(|_| !has_newer))
     }
 
     /// Finds every node of the node table; if that cannot be read, the newest ones in the tags.
@@ -290,7 +293,11 @@ impl<'c> Repair<'c> {
             self.tell("table-page", text);
         }
         let record = self.find_record()?;
-        let scan = Scan::of(&mut self.volume, self.before.seq.or(record))?;
+        let mut scan = Scan::of(&mut self.volume, self.before.seq.or(record))?;
+        if record.is_some() && scan.is_outdated {
+            // That record is left from an earlier checkpoint, and the newest cannot be read.
+            scan = Scan::of(&mut self.volume, None)?;
+        }
         if !is_known && scan.nodes.is_empty() {
             let text = "no page of the chip holds a node: there is no pumice file system to be found";
             return Err(Damage::Root(text).into());

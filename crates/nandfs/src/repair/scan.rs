@@ -16,7 +16,7 @@ use crate::names::NameRecord;
 use crate::params::ANCHOR_BLOCKS;
 use crate::replay_names::names_in;
 use crate::survey::lengths_in;
-use crate::tag::{ChunkKind, Desc, LogKind, Tag};
+use crate::tag::{ChunkKind, Desc, LogKind, TURNS, Tag};
 use crate::volume::Volume;
 
 /// The newest copy of a node.
@@ -53,6 +53,8 @@ pub(super) struct Scan {
     named: Vec<u32>,
     /// The highest sequence number.
     pub(super) seq: u64,
+    /// A page behind the checkpoint counts others than those since: there was a later one.
+    pub(super) is_outdated: bool,
 }
 
 /// A page that was written behind the newest checkpoint.
@@ -70,6 +72,16 @@ struct Doubtful {
     late: Vec<Late>,
     /// The highest sequence number of a page that ends a repair, or belongs to none.
     ended: u64,
+}
+
+/// True if the pages behind a checkpoint were all written before the next one: each counts those before it. One whose
+/// program was said to have failed, and did not, is there again.
+fn is_one_epoch(late: &[Late]) -> bool {
+    let mut counted: Vec<&Tag> =
+        late.iter().map(|late| &late.tag).filter(|tag| tag.log.is_counted()).collect();
+    counted.sort_by_key(|tag| tag.seq);
+    counted.dedup_by(|next, tag| (tag.turn, &tag.descs) == (next.turn, &next.descs));
+    (0..).zip(counted).all(|(pages, tag)| u32::from(tag.turn) == pages % u32::from(TURNS))
 }
 
 impl Scan {
@@ -100,6 +112,7 @@ impl Scan {
         for (page, tag) in doubtful.repaired.iter().filter(|(_, tag)| tag.seq <= believed) {
             scan.add(*page, tag, |_| true);
         }
+        scan.is_outdated = !is_one_epoch(&doubtful.late);
         scan.add_late(&doubtful.late);
         scan.told = Told::of(doubtful.told);
         Ok(scan)

@@ -70,6 +70,40 @@ fn any_page_may_fail() {
     }
 }
 
+/// The power goes behind each of the calls that follow a failed program or erase: whether the block is marked already or
+/// not, the check finds nothing amiss.
+#[test]
+fn a_cut_behind_a_block_that_grew_bad_leaves_no_doubt() {
+    for (name, _) in CHIPS {
+        let geometry = chip(name, &TestClock::new()).geometry();
+        let pages = u32::try_from(geometry.pages()).unwrap();
+        for page in (0..pages).step_by(pages as usize / 60) {
+            let block = geometry.block_of(PageId(page));
+            for erases in [false, true] {
+                let clock = TestClock::new();
+                let shared = Shared::new(chip(name, &clock));
+                let mut faults = shared.0.lock().unwrap();
+                match erases {
+                    true => faults.faults_mut().erase_fails = [block].into(),
+                    false => faults.faults_mut().program_fails = [PageId(page)].into(),
+                }
+                drop(faults);
+                let (mut player, mut random) = (Player::new(shared.clone(), clock), Random(page.into()));
+                let mut looks = 0;
+                for _ in 0..80 {
+                    player.play(&random.step(FILE_BYTES)).unwrap();
+                    let counts = shared.0.lock().unwrap().fault_counts();
+                    if counts.program_failures + counts.erase_failures > 0 && looks < 12 {
+                        looks += 1;
+                        sound(&shared.copy(), "behind a failure")
+                            .unwrap_or_else(|what| panic!("{name}, page {page}, erases {erases}: {what}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Compressed blocks lie across pages: if the second cannot be programmed, the first is needed again elsewhere.
 #[test]
 fn chunks_move_with_all_their_pages() {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{formatted, mount};
+use crate::common::{formatted, mount, protected};
 use pumice_media::{BlockId, Nand, PageId, SimChip};
-use pumice_nandfs::{RepairOptions, check, repair};
+use pumice_nandfs::{FsyncProtection, RepairOptions, check, repair};
 use pumice_vfs::conformance::{list, resolve, write_file};
 use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
 
@@ -215,4 +215,104 @@ fn a_dry_run_changes_nothing_and_tells_the_same() {
     let (same, would) = mended(chip.clone(), true);
     assert_eq!(same.operations(), operations);
     assert_eq!(mended(chip, false).1, would);
+}
+
+/// A page of an open block dies, and no checkpoint is left: a copy of parity brings it back, now and after the repair.
+#[test]
+fn copies_of_parity_outlive_the_roots() {
+    let fs = mount(protected("2048+64:8:400", clock()(), 1, FsyncProtection::Now), clock());
+    let mut files = Files::new();
+    for number in 0..40 {
+        let path = format!("/file{number}");
+        let ino = write_file(&fs, &path, &bytes(number)).unwrap();
+        fs.fsync(ino, false).unwrap();
+        files.insert(path, bytes(number));
+    }
+    let mut whole = fs.abandon().unwrap();
+    let geometry = whole.geometry();
+    let is_log = |chip: &mut SimChip, page: PageId| {
+        let mut spare = vec![0; geometry.free_spare_bytes as usize];
+        chip.read_spare(page, &mut spare).unwrap();
+        (3..6).contains(&(spare[0] & 15))
+    };
+    let mut dead = Vec::new();
+    for block in (4..geometry.blocks).map(BlockId) {
+        let last = geometry.page(block, geometry.pages_per_block - 1);
+        if whole.page_state(last).unwrap().is_written() {
+            continue;
+        }
+        let pages = (0..geometry.pages_per_block).map(|index| geometry.page(block, index));
+        dead.extend(
+            pages.filter(|page| whole.page_state(*page).unwrap().is_written() && is_log(&mut whole, *page)),
+        );
+    }
+    assert!(dead.len() > 4, "{} pages lie in open blocks", dead.len());
+    for (page, parts) in dead
+        .into_iter()
+        .flat_map(|page| [&[Part::Records][..], &[Part::Anchors, Part::Records]].map(|parts| (page, parts)))
+    {
+        let mut chip = whole.clone();
+        chip.faults_mut().unreadable.insert(page);
+        for part in parts {
+            wipe(&mut chip, *part);
+        }
+        let what = format!("page {} dead, without {parts:?}", page.0);
+        assert_eq!(compare(chip, &files, &what), 0, "{what}");
+    }
+}
+
+/// The newest records of checkpoints die, and all anchors: an older one that is left takes back nothing.
+#[test]
+fn an_older_record_takes_nothing_back() {
+    for (checkpoints, is_synced) in (2..12).flat_map(|count| [(count, true), (count, false)]) {
+        let fs = mount(formatted(CHIPS[0], clock()()), clock());
+        let mut files = Files::new();
+        for number in 0..checkpoints {
+            for path in ["/every".to_string(), format!("/file{number}")] {
+                write_file(&fs, &path, &bytes(number)).unwrap();
+                files.insert(path, bytes(number));
+            }
+            fs.sync().unwrap();
+        }
+        if !is_synced {
+            let ino = write_file(&fs, "/promised", &bytes(20)).unwrap();
+            fs.fsync(ino, false).unwrap();
+            files.insert("/promised".into(), bytes(20));
+        }
+        let mut whole = fs.abandon().unwrap();
+        let records = records(&mut whole);
+        // Two of each.
+        for newest in (2..records.len().min(8)).step_by(2) {
+            let mut chip = whole.clone();
+            wipe(&mut chip, Part::Anchors);
+            chip.faults_mut()
+                .unreadable
+                .extend(records[records.len() - newest..].iter().map(|(_, page)| page));
+            let what =
+                format!("{checkpoints} checkpoints, synced {is_synced}, the last {newest} records dead");
+            // The first record of two blocks has none behind it that says so.
+            let is_first =
+                records[records.len() - newest].1.0.is_multiple_of(whole.geometry().pages_per_block);
+            let lost = compare(chip, &files, &what);
+            assert!(lost == 0 || is_first && newest == 2 && is_synced, "{what}: {lost} files");
+        }
+    }
+}
+
+/// The pages of records, by their sequence numbers.
+fn records(chip: &mut SimChip) -> Vec<(u64, PageId)> {
+    let geometry = chip.geometry();
+    let mut found = Vec::new();
+    for page in (4 * geometry.pages_per_block..u32::try_from(geometry.pages()).unwrap()).map(PageId) {
+        let mut spare = vec![0; geometry.free_spare_bytes as usize];
+        if chip.page_state(page).unwrap().is_written()
+            && chip.read_spare(page, &mut spare).is_ok()
+            && spare[0] & 15 == 14
+        {
+            let seq = spare[1..7].iter().rev().fold(0, |seq, byte| seq << 8 | u64::from(*byte));
+            found.push((seq, page));
+        }
+    }
+    found.sort_unstable();
+    found
 }
