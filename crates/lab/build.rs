@@ -18,7 +18,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Kinds of runs: the crates that take part, and the laboratory's rooms and files that do.
 const KINDS: [(&str, &[&str], &[&str]); 8] = [
-    ("SIMULATOR", &["cleaning", "media"], &["run", "trace", "workload"]),
+    ("SIMULATOR", &["cleaning", "media"], &["run", "module", "trace", "workload"]),
     ("SCALEFFS", &["scaleffs"], &["on_chip", "files", "measured", "medium.rs"]),
     ("CFFS", &["cffs"], &["on_chip", "files", "measured", "medium.rs"]),
     ("RCFFS", &["rcffs"], &["on_chip", "files", "measured", "medium.rs"]),
@@ -35,12 +35,17 @@ const KINDS: [(&str, &[&str], &[&str]); 8] = [
 /// The words by which a file defines experiments.
 const DEFINES: &str = ": Experiment<'static> = Experiment {";
 
+/// The beginning of the line with an experiment's name.
+const NAMES: &str = "    name: \"";
+
 /// The file of rules that experiments of several files share.
 const SHARED: &str = "scheme";
 
 fn main() -> Outcome<()> {
     let lab = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("no CARGO_MANIFEST_DIR")?);
     let mut all = Crates { beside: lab.join(".."), versions: versions(&lab)?, known: BTreeMap::new() };
+    // The laboratory's own draw random numbers and run modules.
+    let (outside, _) = all.dependencies(&lab)?;
     for (kind, crates, own) in KINDS {
         let mut names = BTreeSet::new();
         for name in crates {
@@ -54,13 +59,15 @@ fn main() -> Outcome<()> {
         for part in own {
             hash(&lab.join("src").join(part), &mut digest)?;
         }
+        digest.update(&outside);
         println!("cargo:rustc-env=PUMICE_SOURCES_{kind}={}", short(digest));
     }
     println!("cargo:rustc-env=PUMICE_SOURCES_EXPERIMENTS={}", experiments(&lab.join("src/experiment"))?);
     Ok(())
 }
 
-/// `FILE=HASH` of each file of experiments, with the rules that they share.
+/// `FILE=HASH` of each file of experiments, with the rules that they share. An experiment's first word is its file, so
+/// that one without a file is a user's.
 fn experiments(dir: &Path) -> Outcome<String> {
     println!("cargo:rerun-if-changed={}", dir.display());
     let shared = fs::read(dir.join(SHARED).with_extension("rs"))?;
@@ -70,7 +77,15 @@ fn experiments(dir: &Path) -> Outcome<String> {
             && path.extension().is_some_and(|kind| kind == "rs")
         {
             let text = fs::read(&path)?;
-            if String::from_utf8_lossy(&text).contains(DEFINES) {
+            let source = String::from_utf8_lossy(&text);
+            if source.contains(DEFINES) {
+                let mut names =
+                    source.lines().filter_map(|line| line.strip_prefix(NAMES)?.strip_suffix("\","));
+                if let Some(name) = names.find(|name| name.split('-').next() != Some(stem)) {
+                    return Err(
+                        format!("{name} stands in {stem}.rs, not in the file of its first word").into()
+                    );
+                }
                 let digest = Sha256::new().chain_update(text).chain_update(&shared);
                 found.push(format!("{stem}={}", short(digest)));
             }
@@ -115,9 +130,18 @@ impl Crates {
             let version = env::var("CARGO_PKG_VERSION")?;
             return Ok(Crate { hash: version, needs: Vec::new() });
         };
+        let (outside, needs) = self.dependencies(dir)?;
+        let mut digest = Sha256::new().chain_update(outside);
+        hash(&dir.join("src"), &mut digest)?;
+        Ok(Crate { hash: short(digest), needs })
+    }
+
+    /// The dependencies of a crate: those outside of the house with their versions, a line each, and the crates of the
+    /// house.
+    fn dependencies(&self, dir: &Path) -> Outcome<(String, Vec<String>)> {
         let manifest = dir.join("Cargo.toml");
         println!("cargo:rerun-if-changed={}", manifest.display());
-        let (mut digest, mut needs) = (Sha256::new(), Vec::new());
+        let (mut outside, mut needs) = (String::new(), Vec::new());
         for dependency in dependencies(&fs::read_to_string(manifest)?) {
             if let Some(need) = dependency.strip_prefix("pumice-") {
                 needs.push(need.to_owned());
@@ -126,13 +150,14 @@ impl Crates {
                     Some(version) => version,
                     // A crate that a registry built has no lock file beside it.
                     None if self.versions.is_empty() => "",
-                    None => return Err(format!("{dependency} of {name} is not in Cargo.lock").into()),
+                    None => {
+                        return Err(format!("{dependency} of {} is not in Cargo.lock", dir.display()).into());
+                    }
                 };
-                digest.update(format!("{dependency} {version}\n"));
+                outside.extend([dependency.as_str(), " ", version, "\n"]);
             }
         }
-        hash(&dir.join("src"), &mut digest)?;
-        Ok(Crate { hash: short(digest), needs })
+        Ok((outside, needs))
     }
 }
 

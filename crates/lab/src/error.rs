@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use pumice_cleaning::{SimError, registry::PolicyError};
 use pumice_vfs::FsError;
 
-use crate::{trace::TraceError, workload::PatternError};
+use crate::{module::ModuleError, trace::TraceError, workload::PatternError};
 
 /// The reasons for which a run was not made.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,14 @@ pub enum LabError {
         path: PathBuf,
         /// The cause.
         error: TraceError,
+    },
+    /// A policy of a user's own fails.
+    #[error("{}: {error}", path.display())]
+    Module {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: ModuleError,
     },
     /// A trace cannot be played on this store.
     #[error("{}: {why}", path.display())]

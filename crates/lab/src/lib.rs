@@ -26,6 +26,7 @@ pub mod experiment;
 pub mod files;
 pub mod measured;
 mod medium;
+pub mod module;
 pub mod nftl;
 pub mod on_chip;
 pub mod on_disk;

@@ -30,12 +30,32 @@ pub struct Task {
     pub mount: Mount,
     /// The workload.
     pub script: Script,
-    /// The file of recorded calls, for the script that makes them.
-    pub recorded: Option<PathBuf>,
+    /// The recorded calls, for the script that makes them.
+    pub recorded: Option<Recorded>,
     /// Requests to the disk are measured, in place of their cost.
     pub traced: bool,
     /// The chip, if another was asked for.
     pub medium: Medium,
+}
+
+/// A file of recorded calls.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    path: PathBuf,
+    sha256: String,
+}
+
+impl Recorded {
+    /// The file at this path, as it is now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn new(path: PathBuf) -> Result<Recorded, LabError> {
+        match sha256(&path) {
+            Ok(sha256) => Ok(Recorded { path, sha256 }),
+            Err(error) => Err(LabError::File { path, error }),
+        }
+    }
 }
 
 /// The chip of a workload, and its bytes.
@@ -117,11 +137,7 @@ pub fn figures(traced: &TracedDisk, script: Script, begin: &Moment, end: &Moment
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        let calls = self.recorded.as_deref().map(|path| {
-            // A file that cannot be read is no setup of any record, and stops the run itself.
-            let hash = sha256(path).unwrap_or_else(|error| error.to_string());
-            format!(" of {hash}")
-        });
+        let calls = self.recorded.as_ref().map(|recorded| format!(" of {}", recorded.sha256));
         let traced = if self.traced { ", its requests" } else { "" };
         let (own, bytes) = chip(self.script);
         [
@@ -138,7 +154,8 @@ impl Job for Task {
     fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let mounted = Mounted::new(disk(self.script, &self.medium)?, self.mount)?;
         let now = || mounted.disk().with(Moment::of);
-        let work = self.script.prepare(mounted.fs(), self.recorded.as_deref(), seed)?;
+        let recorded = self.recorded.as_ref().map(|recorded| recorded.path.as_path());
+        let work = self.script.prepare(mounted.fs(), recorded, seed)?;
         mounted.fs().sync()?;
         let begin = now();
         work()?;

@@ -27,7 +27,8 @@ const EXPERIMENTS: &str = env!("PUMICE_SOURCES_EXPERIMENTS");
 /// The file of experiments that users describe.
 const DESCRIBED: &str = "described";
 
-/// The hash of the file of an experiment; `None` if a user describes it.
+/// The hash of the file of an experiment; `None` if a user describes it, for the build refuses one of ours that has no
+/// file of its name.
 fn hash_of(experiment: &str) -> Option<&'static str> {
     let file = experiment.split('-').next().unwrap_or_default();
     EXPERIMENTS.split(';').find_map(|known| known.strip_prefix(file)?.strip_prefix('='))

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::{Entry, Store};
 use crate::{
-    ByHeat, BySegment, OneLog, Placement, SepBit, Sorted, Static,
+    ByHeat, BySegment, OneLog, Placement, SepBit, SepBitPublished, Sorted, Static,
     placement::{Chain, Dac, MAX_CLASSES, MultiLog, Oracle, Sfs, Temperature},
 };
 
@@ -38,6 +38,9 @@ pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
     }),
     Entry::with("sepbit", "SepBIT, N heads; ages of segments in place of blocks", (2, 6, 6), |_, n| {
         Box::new(SepBit::new(heads(n)))
+    }),
+    Entry::plain("sepbit-published", "SepBIT by each block's own lifespan, six heads", |s, _| {
+        Box::new(SepBitPublished::new(s.params.logical))
     }),
     Entry::with("dac", "DAC, N regions, without thresholds of age", (2, MOST, 6), |s, n| {
         Box::new(Dac::new(heads(n), s.params.logical))

@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 
 use super::{Entry, Store};
 use crate::{
-    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Selector, Victim,
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge, Selector,
+    Victim,
     placement::Groups,
     select::{
         AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Queue, RandomOf, RoundRobin, SecondChance,
@@ -38,6 +39,12 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
     Entry::with("cicl", "CICL, k = N: the less even the wear, the more it counts", (1, 1000, 10), |s, n| {
         cells(s, Cicl::new(s.params.segments, f64::from(n)))
     }),
+    Entry::with(
+        "garbage-age",
+        "SepBIT's: sqrt(age) (1-u)/2u among segments with N % of garbage, age since the last write",
+        (1, 99, 15),
+        |s, n| cells(s, GarbageAge::new(n)),
+    ),
     Entry::plain("midas", "MiDAS: by the sizes of groups, with the placement `midas`", |s, _| {
         Box::new(Groups::new(s.sizes(), s.params.segments, s.params.pages))
     }),

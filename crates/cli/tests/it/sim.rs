@@ -78,6 +78,18 @@ fn a_seed_is_the_same_run_again() {
     assert_ne!(run(7), run(8));
 }
 
+/// SepBIT as its authors have it: a log of any size that is collected at a share of garbage.
+#[test]
+fn garbage_takes_its_share() {
+    let world = World::new();
+    let sepbit = "sim --victim garbage-age --placement sepbit-published --access zipf:0.99 --json --fill 50% --garbage";
+    let of = |garbage: &str| document(&world.say(&format!("{sepbit} {garbage}")).good(), "sim");
+    let waf = |record: &serde_json::Value| record["waf"].as_f64().unwrap();
+    let (tight, loose) = (of("10%"), of("25%"));
+    assert!(waf(&tight) > 1.3 * waf(&loose), "{} {}", tight["waf"], loose["waf"]);
+    assert_eq!((&tight["garbage_percent"], &tight["victim"]), (&10.into(), &"garbage-age:15".into()));
+}
+
 #[test]
 fn traces_are_played() {
     let world = World::new();
@@ -96,6 +108,10 @@ fn wrong_words_are_named_on_one_line() {
     let world = World::new();
     for (words, named) in [
         ("--victim best", "unknown victim `best` (known: declining-cost, greedy"),
+        ("--victim mine.was", "or a module FILE.wasm or FILE.wat"),
+        ("--garbage 15", "want a percentage from 1% to 99%"),
+        ("--garbage 0%", "want a percentage from 1% to 99%"),
+        ("--victim garbage-age:100", "want garbage-age:1 to garbage-age:99"),
         ("--placement m7", "unknown placement `m7` (known: adaptive, m1"),
         ("--wear out", "unknown wear rule `out`"),
         ("--access zipf", "unknown workload `zipf`"),
@@ -116,6 +132,7 @@ fn wrong_words_are_named_on_one_line() {
         let words: Vec<_> = std::iter::once("sim").chain(words.split_inclusive(' ').map(str::trim)).collect();
         world.run(&words).bad(2, &[named]);
     }
+    world.say("sim --victim missing.wat").bad(1, &["missing.wat: no such file"]);
     world.say("sim --access trace:missing").bad(1, &["missing: no such file"]);
     world.say("sim --segment 4K").bad(1, &["no room for data"]);
     world.say("sim --reserve 192").bad(1, &["192 segments in reserve are too many, of 192"]);

@@ -160,6 +160,44 @@ fn an_array_of_slurm_runs_the_parts() {
     merged(&world, "part1 part2 part3 part4");
 }
 
+/// A policy of one's own beside built-in ones: kept with its records, which are made again without the first file.
+#[test]
+fn a_policy_of_ones_own_goes_with_its_records() {
+    let world = World::new();
+    let module = |cost: &str| {
+        let text = format!(
+            "(module (func (export \"cost\") (param $valid i32) (param i32 i32 i32 i32 i32 i32) (result f64) {cost}))"
+        );
+        fs::create_dir_all(world.path("own")).unwrap();
+        fs::write(world.path("own/fewest.wat"), text).unwrap();
+    };
+    module("(f64.convert_i32_u (local.get $valid))");
+    let policy = "victim = [\"greedy\", \"own/fewest.wat\"]\nplacement = \"m1\"";
+    let sweep = SWEEP.replace("victim = \"root-age\"\nplacement = [\"sepbit:3\", \"sepbit:6\"]", policy);
+    assert_ne!(sweep, SWEEP);
+    fs::write(world.path("sweep.toml"), &sweep).unwrap();
+    let table = world.say("lab run sweep.toml --seeds 1 --out whole").good();
+    let row = |name: &str| table.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+    assert_eq!(row("zipf:0.99, own/fewest.wat"), row("zipf:0.99, greedy"));
+    assert!(text(&world, "whole/sweep.jsonl").contains("\"victim\":\"fewest.wat\""));
+    fs::remove_dir_all(world.path("own")).unwrap();
+    let records = text(&world, "whole/sweep.jsonl");
+    assert_eq!(world.say("lab run --again whole/sweep.jsonl").good(), records);
+    world.say("lab report whole").good();
+    world.say("lab merge whole --out merged").good();
+    assert_eq!(text(&world, "merged/own/fewest.wat"), text(&world, "whole/own/fewest.wat"));
+    // Another module of this name is another policy.
+    fs::write(world.path("merged/own/fewest.wat"), text(&world, "whole/own/fewest.wat") + "\n").unwrap();
+    world.say("lab run --again merged/sweep.jsonl").bad(1, &["victim_sha256 is \""]);
+    world.say("lab merge whole merged --out third").bad(1, &["describe different experiments"]);
+    world.say("lab run sweep.toml").bad(1, &["own/fewest.wat: no such file"]);
+    module("(loop $again (br $again)) (f64.const 0)");
+    let failed = world.say("lab run sweep.toml");
+    failed.bad(1, &["own/fewest.wat: `cost` takes more than 10000000 instructions"]);
+    fs::write(world.path("sweep.toml"), sweep.replace("own/fewest.wat", "../fewest.wat")).unwrap();
+    world.say("lab run sweep.toml").bad(2, &["below the description's own directory", "`../fewest.wat`"]);
+}
+
 #[test]
 fn wrong_descriptions_are_told() {
     let world = World::new();

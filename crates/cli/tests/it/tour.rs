@@ -16,7 +16,7 @@ use pumice_knobs::BLESS;
 const BLOCK: &str = "```console";
 
 /// Blocks that begin so, followed by a name, are files that the commands find.
-const FILES: [&str; 2] = ["```toml ", "```sh "];
+const FILES: [&str; 3] = ["```toml ", "```sh ", "```wat "];
 
 /// Commands outside of tours, for a real chip or disk; only falls.
 const OUTSIDE: usize = 3;

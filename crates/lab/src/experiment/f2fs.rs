@@ -4,17 +4,15 @@
 //! Figures 6 to 8 count the blocks that the file system writes for each block of a user's; writes inside an SSD are
 //! left out. The paper tells throughput, which falls with them.
 
-use std::path::Path;
-
 use pumice_f2fs::{InPlace, Logging, Streams};
 
 use super::{Experiment, Known, Look, Metric, Options, Point, Points, peers::peers};
 use crate::{
-    Medium,
+    LabError, Medium,
     files::Script,
     measured::Figure,
     on_disk::{Mount, Task, Work},
-    on_stack,
+    on_stack::{self, Recorded},
 };
 
 /// The metrics of figures 3 and 4; the paper tells throughput or elapsed time, over that of ext4.
@@ -30,8 +28,8 @@ pub(super) const FIG3: Experiment<'static> = Experiment {
     metrics: STACK,
     points: Points::OnStack(|options| {
         let mut points: Vec<_> = MOBILE.into_iter().flat_map(|script| stack(script, None)).collect();
-        points.extend(recorded(options));
-        points
+        points.extend(recorded(options)?);
+        Ok(points)
     }),
     known: || peers("f2fs-fig3"),
 };
@@ -43,7 +41,7 @@ pub(super) const FIG4: Experiment<'static> = Experiment {
     x: "workload",
     look: Look::Bars,
     metrics: STACK,
-    points: Points::OnStack(|_| SERVERS.into_iter().flat_map(|script| stack(script, None)).collect()),
+    points: Points::OnStack(|_| Ok(SERVERS.into_iter().flat_map(|script| stack(script, None)).collect())),
     known: || peers("f2fs-fig4"),
 };
 
@@ -63,7 +61,9 @@ pub(super) const FIG5: Experiment<'static> = Experiment {
     ],
     points: Points::OnStack(|_| {
         let points = stack(Script::FileServer, None).into_iter();
-        points.map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point }).collect()
+        Ok(points
+            .map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point })
+            .collect())
     }),
     known: || {
         // The paper does not tell the discards of NILFS2.
@@ -108,14 +108,14 @@ const APPLICATIONS: [(&str, &str); 2] =
     [("Facebook-app", "mobigen-facebook.txt.zst"), ("Twitter-app", "mobigen-twitter.txt.zst")];
 
 /// A workload on F2FS as Pumice mounts it by default, and as Linux does: fsync then writes in place.
-fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] {
+fn stack(script: Script, recorded: Option<&Recorded>) -> [Point<on_stack::Task>; 2] {
     let ways = [("F2FS, Pumice", InPlace::Never), ("F2FS, Pumice, in place", InPlace::Fsync)];
     ways.map(|(series, in_place)| {
         let mount = Mount { in_place, ..Mount::default() };
         let setup = on_stack::Task {
             mount,
             script,
-            recorded: recorded.map(Path::to_owned),
+            recorded: recorded.cloned(),
             traced: false,
             medium: Medium::default(),
         };
@@ -124,11 +124,15 @@ fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] 
 }
 
 /// The applications that have a recording among the traces.
-fn recorded(options: &Options) -> impl Iterator<Item = Point<on_stack::Task>> {
+fn recorded(options: &Options) -> Result<Vec<Point<on_stack::Task>>, LabError> {
     let files = APPLICATIONS.map(|(x, file)| (x, options.traces.join(file)));
-    files.into_iter().filter(|(_, path)| path.is_file()).flat_map(|(x, path)| {
-        stack(Script::Recorded, Some(&path)).map(|point| Point { x: x.to_owned(), ..point })
-    })
+    let mut points = Vec::new();
+    for (x, path) in files.into_iter().filter(|(_, path)| path.is_file()) {
+        let recorded = Recorded::new(path)?;
+        points
+            .extend(stack(Script::Recorded, Some(&recorded)).map(|point| Point { x: x.to_owned(), ..point }));
+    }
+    Ok(points)
 }
 
 /// Figure 6.

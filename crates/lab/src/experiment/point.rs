@@ -28,7 +28,7 @@ pub enum Points<'a> {
     /// The flash memory server on a simulated chip, and the simulator beside it.
     OnServer(fn() -> Vec<Point<on_server::Task>>),
     /// F2FS on the flash memory server on a simulated chip.
-    OnStack(fn(&Options) -> Vec<Point<on_stack::Task>>),
+    OnStack(fn(&Options) -> Result<Vec<Point<on_stack::Task>>, LabError>),
 }
 
 impl Point {

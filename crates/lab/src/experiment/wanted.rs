@@ -40,7 +40,7 @@ impl Wanted {
             }
             Points::OnStack(points) => {
                 let set = |task| Ok(on_stack::Task { medium: medium.clone(), ..task });
-                Wanted::OnStack(seeded(points(options), options, set)?)
+                Wanted::OnStack(seeded(points(options)?, options, set)?)
             }
         })
     }

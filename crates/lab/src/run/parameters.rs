@@ -40,6 +40,8 @@ pub struct Parameters {
     pub alpha: f64,
     /// Segments kept free for the cleaner.
     pub reserve: u32,
+    /// Percent of dead blocks above which a segment is cleaned, if not only where room is short.
+    pub garbage_percent: Option<u32>,
     /// Writes before counting, without the filling.
     pub warm_up_writes: u64,
     /// Writes to be counted; none if the store is written until it can take no more.
@@ -56,8 +58,20 @@ pub struct Parameters {
     pub trace_format: Option<String>,
     /// True if the blocks of the trace were numbered in the order of their first write.
     pub trace_compact: Option<bool>,
+    /// SHA-256 of the file of a victim policy of one's own, in hexadecimal.
+    pub victim_sha256: Option<String>,
+    /// SHA-256 of the file of a placement of one's own.
+    pub placement_sha256: Option<String>,
     /// The program and its version.
     pub program: String,
+}
+
+/// SHA-256 of the files that a run reads, in hexadecimal.
+#[derive(Default)]
+pub(super) struct Hashes {
+    pub(super) trace: Option<String>,
+    pub(super) victim: Option<String>,
+    pub(super) placement: Option<String>,
 }
 
 impl Parameters {
@@ -66,7 +80,7 @@ impl Parameters {
         setup: &Setup,
         params: &Params,
         (warm_up, writes): (u64, u64),
-        trace_sha256: Option<String>,
+        hashes: Hashes,
     ) -> Parameters {
         let store = &setup.store;
         let trace = match &setup.access {
@@ -75,8 +89,8 @@ impl Parameters {
         };
         Parameters {
             access: setup.access.name(),
-            victim: setup.victim.to_string(),
-            placement: setup.placement.to_string(),
+            victim: setup.victim.name(),
+            placement: setup.placement.name(),
             wear: setup.wear.to_string(),
             seed: setup.seed,
             flash_bytes: u64::from(params.segments) * store.segment,
@@ -88,18 +102,21 @@ impl Parameters {
             logical_blocks: params.logical,
             alpha: params.alpha(),
             reserve: params.reserve,
+            garbage_percent: store.garbage,
             warm_up_writes: warm_up,
             writes: Some(writes).filter(|writes| *writes != u64::MAX),
             chip: setup.chip.name().to_owned(),
             endurance: setup.endurance,
             rate_per_second: setup.rate,
-            trace_sha256,
+            trace_sha256: hashes.trace,
             trace_format: trace.map(|trace| match &trace.reading {
                 Reading::Detect => "detect".to_owned(),
                 Reading::As(format) => format.name.to_owned(),
                 Reading::Pattern(pattern) => pattern.to_string(),
             }),
             trace_compact: trace.map(|trace| trace.compact),
+            victim_sha256: hashes.victim,
+            placement_sha256: hashes.placement,
             program: PROGRAM.to_owned(),
         }
     }

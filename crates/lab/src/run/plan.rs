@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -10,8 +11,10 @@ use pumice_cleaning::Params;
 use super::{
     Access, Parameters, Setup, TraceFile,
     events::{Event, Events},
+    parameters::Hashes,
+    rules::{Modules, Started},
 };
-use crate::{LabError, trace::sha256};
+use crate::{LabError, module::Module, trace::sha256};
 
 /// A setup with all that it will do.
 #[derive(Clone, Debug)]
@@ -27,18 +30,24 @@ pub fn plan(setups: &[Setup]) -> Result<Vec<Planned>, LabError> {
     let mut planner = Planner::default();
     let all = setups.iter().map(|setup| {
         let plan = planner.plan(setup)?;
-        let hash = match &setup.access {
+        let trace = match &setup.access {
             Access::Pattern(_) => None,
-            Access::Trace(trace) => Some(planner.hash(&trace.path)?),
+            Access::Trace(trace) => Some(&trace.path),
         };
-        let parameters = Parameters::new(setup, &plan.params, (plan.warm_up, plan.writes), hash);
+        let module = |path: &PathBuf| plan.modules.get(path).map(|module| module.sha256().to_owned());
+        let hashes = Hashes {
+            trace: trace.map(|path| planner.hash(path)).transpose()?,
+            victim: setup.victim.file().and_then(module),
+            placement: setup.placement.file().and_then(module),
+        };
+        let parameters = Parameters::new(setup, &plan.params, (plan.warm_up, plan.writes), hashes);
         Ok(Planned { setup: setup.clone(), plan, parameters })
     });
     all.collect()
 }
 
 /// The plan of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plan {
     /// The store.
     pub(super) params: Params,
@@ -46,6 +55,8 @@ pub(super) struct Plan {
     pub(super) warm_up: u64,
     /// Writes that are counted.
     pub(super) writes: u64,
+    /// The policies that are a user's own.
+    pub(super) modules: Modules,
 }
 
 /// The writes of a trace.
@@ -56,11 +67,12 @@ struct Scan {
     pages: u32,
 }
 
-/// Remembers its scans of each trace.
+/// Remembers its scans of each trace, and the modules.
 #[derive(Debug, Default)]
 struct Planner {
     scans: HashMap<(PathBuf, u64, bool), Scan>,
     hashes: HashMap<PathBuf, String>,
+    modules: Modules,
 }
 
 impl Planner {
@@ -98,7 +110,24 @@ impl Planner {
             (None, Some(_)) => u64::MAX,
             (None, None) => all.saturating_sub(warm_up),
         };
-        Ok(Plan { params, warm_up, writes })
+        let modules = self.modules(setup)?;
+        Started::check(setup, &params, &modules)?;
+        Ok(Plan { params, warm_up, writes, modules })
+    }
+
+    /// The modules of a setup.
+    fn modules(&mut self, setup: &Setup) -> Result<Modules, LabError> {
+        let files = [setup.victim.file(), setup.placement.file()];
+        let read = |path: &PathBuf| {
+            if let Some(known) = self.modules.get(path) {
+                return Ok((path.clone(), known.clone()));
+            }
+            let bytes = fs::read(path).map_err(|error| LabError::File { path: path.clone(), error })?;
+            let module = Module::new(&bytes);
+            self.modules.insert(path.clone(), module.clone());
+            Ok((path.clone(), module))
+        };
+        files.into_iter().flatten().map(read).collect()
     }
 
     fn scan(&mut self, trace: &TraceFile, block: u64) -> Result<Scan, LabError> {

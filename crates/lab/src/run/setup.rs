@@ -6,7 +6,7 @@ use pumice_cleaning::{
 };
 use pumice_media::ChipSpec;
 
-use super::Access;
+use super::{Access, Policy};
 use crate::LabError;
 
 /// A run.
@@ -21,9 +21,9 @@ pub struct Setup {
     /// Written while counting; `None` for a trace: all of it, once.
     pub write: Option<Amount>,
     /// The victim policy.
-    pub victim: VictimRule,
+    pub victim: Policy<VictimRule>,
     /// The placement policy.
-    pub placement: PlacementRule,
+    pub placement: Policy<PlacementRule>,
     /// Wear levelling.
     pub wear: WearRule,
     /// Seed of the random generator.
@@ -49,6 +49,9 @@ pub struct Store {
     pub header: u32,
     /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
     pub reserve: u32,
+    /// The dead part of all written blocks, in percent, above which a segment is cleaned after a write; none: where room
+    /// is short.
+    pub garbage: Option<u32>,
     /// The share of it that holds data.
     pub room: Room,
 }
@@ -174,6 +177,7 @@ impl Setup {
         let endurance = self.endurance.unwrap_or(u32::MAX);
         let params = self.store.params(footprint)?.with(|it| {
             it.reserve = reserve;
+            it.garbage = self.store.garbage.unwrap_or(0);
             it.endurance = endurance;
         });
         if params.segments == 0 {
@@ -196,8 +200,8 @@ impl Setup {
     /// 90 % full, no segment in reserve, 192 MiB written.
     pub fn cat(
         access: Access,
-        victim: VictimRule,
-        placement: PlacementRule,
+        victim: Policy<VictimRule>,
+        placement: Policy<PlacementRule>,
         wear: WearRule,
         chip: ChipSpec,
     ) -> Setup {
@@ -208,6 +212,7 @@ impl Setup {
                 block: 4 << 10,
                 header: 1,
                 reserve: 0,
+                garbage: None,
                 room: Room::Fill(0.9),
             },
             access,

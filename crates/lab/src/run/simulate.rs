@@ -1,6 +1,8 @@
 //! Running one setup.
 
-use pumice_cleaning::{Placement, Selector, Sim, SimError, Wear, placement::MAX_CLASSES, registry};
+use pumice_cleaning::{
+    Placement, Selector, Sim, SimError, Wear, placement::MAX_CLASSES, registry::PlacementRule,
+};
 
 use super::{
     Access, Amount, Record, Room, Setup, Store,
@@ -11,6 +13,7 @@ use super::{
     progress::Progress,
     queue::Queue,
     record::Outcome,
+    rules::{Rules, Started},
 };
 use crate::{LabError, workload::Pages};
 
@@ -97,7 +100,7 @@ fn events(setup: &Setup, plan: &Plan) -> Result<AnyEvents, LabError> {
 
 /// All writes that the plan will make, for a placement that has to know them.
 fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
-    if !setup.placement.needs_future() {
+    if !setup.placement.named().is_some_and(PlacementRule::needs_future) {
         return Ok(Vec::new());
     }
     let count = usize::try_from(plan.warm_up.saturating_add(plan.writes)).unwrap_or(usize::MAX);
@@ -122,6 +125,7 @@ fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
 struct Run<'a> {
     setup: &'a Setup,
     sim: AnySim,
+    started: Started,
     costs: Costs,
     lifetime: Option<Lifetime>,
     queue: Option<Queue>,
@@ -131,14 +135,15 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
         let params = plan.params;
-        let store = registry::Store::with_future(params, setup.seed, future(setup, plan)?);
-        let (victim, placement) = (setup.victim.build(&store), setup.placement.build(&store));
-        let sim = Sim::new(params, victim, placement, setup.wear.build(&store))?;
+        let Rules { victim, placement, wear, started } =
+            Rules::new(setup, params, &plan.modules, future(setup, plan)?)?;
+        let sim = Sim::new(params, victim, placement, wear)?;
         let block = setup.store.block;
         let costs = Costs::of(&setup.chip, block, setup.store.segment);
         Ok(Self {
             setup,
             sim,
+            started,
             costs,
             lifetime: setup.endurance.map(|_| Lifetime::new(params.segments, block)),
             queue: setup.rate.map(|rate| Queue::new(costs, rate, setup.seed)),
@@ -148,6 +153,12 @@ impl<'a> Run<'a> {
 
     /// Fills, warms up and counts.
     fn whole(&mut self, plan: &Plan, progress: &dyn Progress) -> Result<(), LabError> {
+        let done = self.filled(plan, progress);
+        // A module that failed answers no more, which looks like a full store.
+        self.started.fault().and(done)
+    }
+
+    fn filled(&mut self, plan: &Plan, progress: &dyn Progress) -> Result<(), LabError> {
         self.sim.fill()?;
         progress.done(u64::from(plan.params.logical));
         self.all(plan, events(self.setup, plan)?, progress)
@@ -205,6 +216,7 @@ impl<'a> Run<'a> {
         while left > 0 {
             let step = left.min(STEP);
             self.step(step, events)?;
+            self.started.fault()?;
             progress.done(step);
             left -= step;
         }

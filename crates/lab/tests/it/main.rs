@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 mod claims;
+mod modules;
 mod papers;
 mod records;
 mod report;

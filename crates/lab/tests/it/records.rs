@@ -182,7 +182,7 @@ fn planned(experiment: &Experiment<'_>, options: &Options) -> Vec<Line> {
         Points::OnChip(points) => all(experiment.name, &points()),
         Points::OnDisk(points) => all(experiment.name, &points()),
         Points::OnServer(points) => all(experiment.name, &points()),
-        Points::OnStack(points) => all(experiment.name, &points(options)),
+        Points::OnStack(points) => all(experiment.name, &points(options).unwrap()),
     }
 }
 

@@ -40,7 +40,7 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
                     fs::write(traces.path().join(format!("mobigen-{name}.txt.zst")), "").unwrap();
                 }
                 let options = Options { traces: traces.path().to_owned(), ..options() };
-                points(&options).into_iter().map(|point| point.x).collect()
+                points(&options).unwrap().into_iter().map(|point| point.x).collect()
             }
         };
         assert!(!places.is_empty(), "{}", experiment.name);

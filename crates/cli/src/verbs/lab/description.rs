@@ -4,6 +4,7 @@
 mod cells;
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use toml::Table;
 
 use crate::failure::{Failure, Outcome};
+use cells::Dirs;
 
 /// The end of the name of a description.
 const SUFFIX: &str = "toml";
@@ -54,6 +56,8 @@ pub(super) struct Description {
     metrics: Vec<Metric>,
     seeds: Option<Seeds>,
     points: Vec<Point>,
+    /// The policies of a user's own, by their paths from the description on.
+    modules: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Description {
@@ -80,7 +84,8 @@ impl Description {
             ("store", file.store),
             ("options", vec![file.options]),
         ];
-        let points = cells::points(axes, &file.x, traces).map_err(|error| wrong(&error.to_string()))?;
+        let dirs = Dirs { traces, own: path.parent().unwrap_or(Path::new("")) };
+        let points = cells::points(axes, &file.x, dirs).map_err(|error| wrong(&error.to_string()))?;
         let metrics = file.metrics.iter().map(|name| metric(name)).collect::<Result<_, _>>();
         let seeds = file.seeds.map(|seeds| seeds.parse::<Seeds>()).transpose();
         Ok(Description {
@@ -90,6 +95,7 @@ impl Description {
             look: look(file.look.as_deref().unwrap_or("lines")).map_err(|why| wrong(&why))?,
             metrics: metrics.map_err(|why| wrong(&why))?,
             seeds: seeds.map_err(|error| wrong(&error.to_string()))?,
+            modules: modules(&points, dirs.own)?,
             points,
             text,
         })
@@ -103,7 +109,7 @@ impl Description {
         for path in files.into_iter().flatten() {
             let new = Description::read(&path, traces)?;
             match all.iter().find(|(_, known)| known.name == new.name) {
-                Some((other, known)) if known.text != new.text => {
+                Some((other, known)) if known.text != new.text || known.modules != new.modules => {
                     let (one, other) = (path.display(), other.display());
                     return Err(Failure::new(format!("{one} and {other} describe different experiments")));
                 }
@@ -115,12 +121,12 @@ impl Description {
         Ok(all.into_iter().map(|(_, description)| description).collect())
     }
 
-    /// Puts a copy of the file into a directory of records, so that they can be merged and shown.
+    /// Puts a copy of the file and of its modules into a directory of records, so that they can be merged, shown and made
+    /// again.
     pub(super) fn keep(&self, dir: &Path) -> Outcome {
-        let path = dir.join(&self.name).with_extension(SUFFIX);
-        let same = fs::read_to_string(&path).is_ok_and(|text| text == self.text);
-        let write = || fs::create_dir_all(dir).and_then(|()| fs::write(&path, &self.text));
-        if same { Ok(()) } else { write().map_err(|error| Failure::host(&path, &error)) }
+        let own = (Path::new(&self.name).with_extension(SUFFIX), self.text.as_bytes());
+        let modules = self.modules.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
+        modules.chain([own]).try_for_each(|(path, bytes)| copy(&dir.join(path), bytes))
     }
 
     /// The seeds that it asks for.
@@ -139,6 +145,29 @@ impl Description {
             known: Vec::new,
         }
     }
+}
+
+/// Writes a file, unless it is there.
+fn copy(path: &Path, bytes: &[u8]) -> Outcome {
+    let same = fs::read(path).is_ok_and(|there| there == bytes);
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let write = || fs::create_dir_all(dir).and_then(|()| fs::write(path, bytes));
+    if same { Ok(()) } else { write().map_err(|error| Failure::host(path, &error)) }
+}
+
+/// The modules of some points, which lie in a directory.
+fn modules(points: &[Point], dir: &Path) -> Outcome<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut modules = BTreeMap::new();
+    for path in
+        points.iter().flat_map(|point| [point.setup.victim.file(), point.setup.placement.file()]).flatten()
+    {
+        let within = path.strip_prefix(dir).unwrap_or(path);
+        if !modules.contains_key(within) {
+            let bytes = fs::read(path).map_err(|error| Failure::host(path, &error))?;
+            modules.insert(within.to_owned(), bytes);
+        }
+    }
+    Ok(modules)
 }
 
 /// The laboratory's experiments and these.

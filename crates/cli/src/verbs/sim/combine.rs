@@ -30,8 +30,8 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
     let rooms = rooms(args)?;
     let accesses = parse::list(&args.work.access, |word| parse::access(word, &args.work))?;
     let seeds = parse::list(&args.seed, parse::seeds)?;
-    let victims = parse::list(&args.rules.victim, parse::rule)?;
-    let placements = parse::list(&args.rules.placement, parse::rule)?;
+    let victims = parse::list(&args.rules.victim, parse::policy)?;
+    let placements = parse::list(&args.rules.placement, parse::policy)?;
     let wears = parse::list(&args.rules.wear, parse::rule)?;
     let flashes = parse::list(&args.store.flash, parse::bytes)?;
     let segments = parse::list(&args.store.segment, parse::bytes)?;
@@ -49,11 +49,12 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
         (&*rooms, &*accesses, &*victims, &*placements, &*wears)
     {
         let chip = ChipSpec::named(&args.chip).map_err(|error| Failure::usage(error.to_string()))?;
-        let paper = Setup::cat(access.clone(), *victim, *placement, *wear, chip);
+        let paper = Setup::cat(access.clone(), victim.clone(), placement.clone(), *wear, chip);
         setups.push(Setup {
             store: Store {
                 header: args.store.header,
                 reserve: args.store.reserve,
+                garbage: args.store.garbage,
                 room: *room,
                 ..paper.store
             },

@@ -66,6 +66,10 @@ struct Store {
     /// erased, as in the CAT paper
     #[arg(long, value_name = "N", default_value_t = 1)]
     reserve: u32,
+    /// Clean a segment after each write that finds more of all written blocks dead, not only where room is short:
+    /// a log of any size, as SepBIT's authors have it
+    #[arg(long, value_name = "PERCENT", value_parser = parse::garbage)]
+    garbage: Option<u32>,
     /// Share of the usable blocks that holds data [list] [default: 90%]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', conflicts_with = "alpha")]
     fill: Vec<String>,
@@ -101,10 +105,10 @@ struct Work {
 /// The three axes.
 #[derive(clap::Args, Debug)]
 struct Rules {
-    /// Policy that chooses the segment to clean next [list]
+    /// Policy that chooses the segment to clean next: a name, or a module FILE.wasm or FILE.wat [list]
     #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     victim: Vec<String>,
-    /// Policy that chooses the head for a block [list]
+    /// Policy that chooses the head for a block: a name, or a module FILE.wasm or FILE.wat [list]
     #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     placement: Vec<String>,
     /// Wear levelling [list]

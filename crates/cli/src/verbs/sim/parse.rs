@@ -6,7 +6,7 @@ use pumice_cleaning::registry::{
     Axis, Entry, Parameter, PlacementRule, PolicyError, Rule, VictimRule, WearRule,
 };
 use pumice_lab::{
-    run::{Access, Amount, TraceFile},
+    run::{Access, Amount, Policy, TraceFile},
     trace::{Format, Pattern, Reading},
 };
 
@@ -35,6 +35,13 @@ pub(super) fn part(word: &str) -> Outcome<f64> {
     let percent = word.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let part = percent.map(|percent| percent / 100.0).filter(|part| *part > 0.0 && *part < 1.0);
     part.ok_or_else(|| invalid("fill", word, "a percentage such as 90%, above 0 and below 100"))
+}
+
+/// `15%`, a whole number from 1 to 99.
+pub(super) fn garbage(word: &str) -> Result<u32, String> {
+    let percent = word.strip_suffix('%').and_then(|number| number.parse().ok());
+    let percent = percent.filter(|percent| (1..100).contains(percent));
+    percent.ok_or_else(|| "want a percentage from 1% to 99%".to_owned())
 }
 
 /// A number above 1.
@@ -87,6 +94,12 @@ fn reading(work: &Work) -> Outcome<Reading> {
         (_, Some(pattern)) => Reading::Pattern(Pattern::new(pattern).map_err(wrong)?),
         _ => Reading::Detect,
     })
+}
+
+/// A policy by name, or one of a user's own.
+pub(super) fn policy<T: Axis>(word: &str) -> Outcome<Policy<Rule<T>>> {
+    word.parse()
+        .map_err(|error: PolicyError| Failure::usage(format!("{error}, or a module FILE.wasm or FILE.wat")))
 }
 
 /// A policy by name.

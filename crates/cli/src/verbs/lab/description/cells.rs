@@ -1,9 +1,15 @@
 //! The cells of a sweep: one table of each kind with one of each other, each list of values spread out.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path},
+};
 
 use clap::Parser;
-use pumice_lab::{experiment::Point, run::Setup};
+use pumice_lab::{
+    experiment::Point,
+    run::{Setup, module_file},
+};
 use toml::{Table, Value};
 
 use crate::{
@@ -36,8 +42,21 @@ struct Axis {
     variants: Vec<Variant>,
 }
 
+/// The directories in which files are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Dirs<'a> {
+    /// That of traces.
+    pub(super) traces: &'a Path,
+    /// That of policies: the description's own.
+    pub(super) own: &'a Path,
+}
+
 /// The points of all cells, in the order of the file, the last kind fastest.
-pub(super) fn points(tables: [(&'static str, Vec<Table>); 4], x: &str, traces: &Path) -> Outcome<Vec<Point>> {
+pub(super) fn points(
+    tables: [(&'static str, Vec<Table>); 4],
+    x: &str,
+    dirs: Dirs<'_>,
+) -> Outcome<Vec<Point>> {
     let axes = tables.map(|(kind, tables)| Axis::new(kind, &tables));
     let axes = axes.into_iter().collect::<Outcome<Vec<_>>>()?;
     let count = axes.iter().fold(1_usize, |count, axis| count.saturating_mul(axis.variants.len()));
@@ -54,7 +73,7 @@ pub(super) fn points(tables: [(&'static str, Vec<Table>); 4], x: &str, traces: &
         if !seen.insert((series.clone(), place.clone())) {
             return Err(Failure::usage(format!("two cells are `{series}` at `{place}` (want a `name`)")));
         }
-        Ok(Point { series, x: place, setup: setup(&cell, traces)? })
+        Ok(Point { series, x: place, setup: setup(&cell, dirs)? })
     };
     cells.into_iter().map(point).collect()
 }
@@ -185,7 +204,7 @@ struct Options {
 }
 
 /// The setup of a cell, as `pumice sim` takes its options.
-fn setup(cell: &[&Variant], traces: &Path) -> Outcome<Setup> {
+fn setup(cell: &[&Variant], dirs: Dirs<'_>) -> Outcome<Setup> {
     let (mut keys, mut words) = (BTreeSet::new(), Vec::new());
     for (key, value) in cell.iter().flat_map(|variant| &variant.values) {
         if !keys.insert(key) {
@@ -194,7 +213,8 @@ fn setup(cell: &[&Variant], traces: &Path) -> Outcome<Setup> {
         match (key.as_str(), value.as_str()) {
             (_, "true") => words.push(format!("--{key}")),
             (_, "false") => {}
-            ("access", value) => words.push(format!("--{key}={}", access(value, traces))),
+            ("access", value) => words.push(format!("--{key}={}", access(value, dirs.traces))),
+            ("victim" | "placement", value) => words.push(format!("--{key}={}", policy(value, dirs.own)?)),
             (_, value) => words.push(format!("--{key}={value}")),
         }
     }
@@ -217,4 +237,15 @@ fn access(value: &str, traces: &Path) -> String {
         Some(file) => format!("trace:{}", traces.join(file).display()),
         None => value.to_owned(),
     }
+}
+
+/// A policy, a module in the description's directory: it is kept with its records.
+fn policy(value: &str, own: &Path) -> Outcome<String> {
+    let Some(file) = module_file(value) else { return Ok(value.to_owned()) };
+    if !file.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(Failure::usage(format!(
+            "want a path below the description's own directory, not `{value}`"
+        )));
+    }
+    Ok(own.join(file).display().to_string())
 }
