@@ -8,6 +8,7 @@ use pumice_cleaning::{Cleaned, Relocation};
 use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
 use crate::layout::Kind;
+use crate::moving::Move;
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
@@ -21,33 +22,76 @@ const WON_SHARE: u32 = 4;
 impl Server<'_> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(crate) fn clean(&mut self) -> Result<bool> {
-        let Some(victim) = self.victim() else { return Ok(false) };
-        self.clean_victim(victim)
+        if !self.begin_move()? {
+            return Ok(false);
+        }
+        self.finish_move()
     }
 
     /// The same, or a checkpoint instead: a segment with trims stays until a checkpoint drops them. If a segment kept
     /// for the checkpoint were taken to clean that one, no checkpoint could be made.
     pub(crate) fn clean_or_checkpoint(&mut self) -> Result<bool> {
-        let Some(victim) = self.victim() else { return Ok(false) };
-        if self.segments.get(victim).trims && !self.is_enough(self.policies.wear.free()) {
-            let view = self.segments.get(victim).view(self.shape.capacity(), self.clock);
-            self.policies.selector.sealed(victim, &view, self.clock);
+        if !self.begin_move()? {
+            return Ok(false);
+        }
+        if self.needs_checkpoint() {
             self.checkpoint()?;
             return Ok(true);
         }
-        self.clean_victim(victim)
+        self.finish_move()
+    }
+
+    /// Cleans beside a block that a user writes: as long as few segments are free, so many blocks move out of the next
+    /// victim that it is empty in time.
+    pub(crate) fn clean_beside(&mut self) -> Result<()> {
+        let (ahead, wanted) = self.ahead();
+        if ahead >= wanted || !self.begin_move()? || self.needs_checkpoint() {
+            return Ok(());
+        }
+        let Some(mut moving) = self.cleaner.moving.take() else { return Ok(()) };
+        for _ in 0..moving.pace.due(1, ahead + 1 < wanted) {
+            if !self.move_one(&mut moving, 0)? {
+                return self.end_move(moving);
+            }
+        }
+        self.cleaner.moving = Some(moving);
+        Ok(())
+    }
+
+    /// True if the segment that is being emptied holds trims, and a checkpoint has to drop them first.
+    fn needs_checkpoint(&self) -> bool {
+        let moving = self.cleaner.moving.as_ref();
+        moving.is_some_and(|moving| self.segments.get(moving.victim).trims)
+            && !self.is_enough(self.policies.wear.free())
+    }
+
+    /// Begins to empty the next victim, if none is begun; false if none has anything to reclaim.
+    fn begin_move(&mut self) -> Result<bool> {
+        if self.cleaner.moving.is_none()
+            && let Some(victim) = self.victim()
+        {
+            self.cleaner.moving = Some(self.start_move(victim)?);
+        }
+        Ok(self.cleaner.moving.is_some())
+    }
+
+    /// Moves all that is left in the segment that is being emptied.
+    fn finish_move(&mut self) -> Result<bool> {
+        let Some(moving) = self.cleaner.moving.take() else { return Ok(false) };
+        self.clean_rest(moving)?;
+        Ok(true)
     }
 
     /// Cleans ahead of the next burst, in idle time: in steps of one segment, until enough are free or nothing is to be won.
     /// True if more is left. A disk without changes since its start is left as it is.
     pub(crate) fn clean_ahead(&mut self) -> Result<bool> {
-        self.idle.note_changes(self.counters.user_writes + self.counters.trimmed);
-        if self.mode != Mode::Dirty || self.idle.is_done() {
+        self.cleaner.idle.note_changes(self.counters.user_writes + self.counters.trimmed);
+        if self.mode != Mode::Dirty || self.cleaner.idle.is_done() {
             return Ok(false);
         }
         let is_left = self.step_ahead()?;
         if !is_left {
-            self.idle.end();
+            self.cleaner.idle.end();
         }
         Ok(is_left)
     }
@@ -61,11 +105,11 @@ impl Server<'_> {
         }
         let is_short = (free as usize + held) < stock as usize;
         // However little a commit leaves of it.
-        let is_allowed = self.idle.cleaned() < WON_SHARE * stock;
+        let is_allowed = self.cleaner.idle.cleaned() < WON_SHARE * stock;
         if is_short && is_allowed {
             self.head_for_user(0)?;
             if self.clean_if_won(self.shape.capacity().div_ceil(WON_SHARE))? {
-                self.idle.count();
+                self.cleaner.idle.count();
                 self.after_change()?;
                 return Ok(true);
             }
@@ -87,24 +131,33 @@ impl Server<'_> {
         let Some(victim) = self.policies.selector.take(now) else { return Ok(false) };
         let segment = self.segments.get(victim);
         if capacity.saturating_sub(segment.valid) >= least {
-            return self.clean_victim(victim);
+            self.clean_victim(victim)?;
+            return Ok(true);
         }
         self.policies.selector.sealed(victim, &segment.view(capacity, now), now);
         Ok(false)
     }
 
-    pub(crate) fn clean_victim(&mut self, victim: u32) -> Result<bool> {
-        self.move_out(victim)?;
-        self.counters.cleaned += 1;
-        self.free_if_empty(victim);
-        if let Some(relocation) = self.policies.wear.relocation() {
-            self.relocate(relocation)?;
-        }
-        Ok(true)
+    pub(crate) fn clean_victim(&mut self, victim: u32) -> Result<()> {
+        let moving = self.start_move(victim)?;
+        self.clean_rest(moving)
+    }
+
+    fn clean_rest(&mut self, mut moving: Move) -> Result<()> {
+        self.move_rest(&mut moving)?;
+        self.end_move(moving)
     }
 
     /// Copies the live blocks of a chosen segment to the heads of placement.
     pub(crate) fn move_out(&mut self, victim: u32) -> Result<()> {
+        let mut moving = self.start_move(victim)?;
+        self.move_rest(&mut moving)?;
+        self.policies.placement.reclaimed(self.clock, &moving.from);
+        Ok(())
+    }
+
+    /// Finds the live blocks of a segment that was chosen.
+    fn start_move(&mut self, victim: u32) -> Result<Move> {
         self.count_off_all()?;
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
@@ -112,9 +165,59 @@ impl Server<'_> {
             live: self.table.live(),
             room: u64::from(self.segments.usable()) * u64::from(self.shape.capacity()),
         };
-        self.evacuate(victim, Some(&from))?;
-        self.policies.placement.reclaimed(self.clock, &from);
+        let entries = self.survivors(victim)?;
+        let mut order: Vec<u32> = entries.iter().map(|entry| entry.lba).collect();
+        self.policies.placement.sort(self.clock, &mut order);
+        let entry = |lba: &u32| {
+            let found = entries.binary_search_by_key(lba, |entry| entry.lba).ok();
+            found.and_then(|at| entries.get(at)).copied()
+        };
+        Ok(Move::new(victim, from, order.iter().filter_map(entry).collect()))
+    }
+
+    fn move_rest(&mut self, moving: &mut Move) -> Result<()> {
+        // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
+        // trims comes back with a checkpoint alone.
+        let lent = u32::from(!self.segments.get(moving.victim).trims);
+        while self.move_one(moving, lent)? {}
         Ok(())
+    }
+
+    /// Copies the next block; false if there was none. So many of the segments kept for a checkpoint may be taken.
+    fn move_one(&mut self, moving: &mut Move, lent: u32) -> Result<bool> {
+        let Some(entry) = moving.next() else { return Ok(false) };
+        let addr = self.addr(entry.lba)?;
+        // Users may have written it since.
+        if self.segment_of(addr) == Some(moving.victim) {
+            let class = self.policies.placement.cleaner_copy(self.clock, entry.lba, &moving.from);
+            let at = self.head_above(class.0, self.for_checkpoint().saturating_sub(lent))?;
+            self.copy(entry, addr, at)?;
+        }
+        Ok(true)
+    }
+
+    /// The segment is empty, but for what cannot be read.
+    fn end_move(&mut self, moving: Move) -> Result<()> {
+        self.policies.placement.reclaimed(self.clock, &moving.from);
+        self.counters.cleaned += 1;
+        self.free_if_empty(moving.victim);
+        if let Some(relocation) = self.policies.wear.relocation() {
+            self.relocate(relocation)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a block to a head. One that cannot be read stays.
+    fn copy(&mut self, mut entry: Entry, addr: Addr, at: usize) -> Result<()> {
+        let mut data = vec![0; self.shape.block_bytes as usize];
+        match self.fetch_newest(&mut entry, addr, &mut data) {
+            Ok(()) => {}
+            Err(FtlError::Unreadable(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.append(at, entry, &data)?;
+        self.counters.copied += 1;
+        self.rescue()
     }
 
     /// The segment to clean next: before its bits are lost, for wear, for space.
@@ -151,42 +254,6 @@ impl Server<'_> {
         } else {
             self.segments.change(block, |segment| segment.state = State::Stuck);
         }
-    }
-
-    /// Copies the live blocks of a segment to the heads of placement, or all to the moving head.
-    fn evacuate(&mut self, block: u32, from: Option<&Cleaned>) -> Result<()> {
-        let entries = self.survivors(block)?;
-        let mut order: Vec<u32> = entries.iter().map(|entry| entry.lba).collect();
-        if from.is_some() {
-            self.policies.placement.sort(self.clock, &mut order);
-        }
-        let mut data = vec![0; self.shape.block_bytes as usize];
-        // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
-        // trims comes back with a checkpoint alone.
-        let lent = u32::from(!self.segments.get(block).trims);
-        let least = self.for_checkpoint().saturating_sub(lent);
-        for lba in order {
-            let found = entries.binary_search_by_key(&lba, |entry| entry.lba).ok();
-            let Some(mut entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
-            let addr = self.addr(lba)?;
-            match self.fetch_newest(&mut entry, addr, &mut data) {
-                Ok(()) => {}
-                Err(FtlError::Unreadable(_)) => continue,
-                Err(error) => return Err(error),
-            }
-            let at = match from {
-                Some(from) => {
-                    let class = self.policies.placement.cleaner_copy(self.clock, lba, from);
-                    self.head_above(class.0, least)?
-                }
-                None if self.heads.get(MOVING).is_some_and(Option::is_some) => MOVING,
-                None => self.head_for_cleaner(self.segments.get(block).class)?,
-            };
-            self.append(at, entry, &data)?;
-            self.counters.copied += 1;
-            self.rescue()?;
-        }
-        Ok(())
     }
 
     /// The live blocks of a segment, by logical block.
@@ -260,15 +327,22 @@ impl Server<'_> {
         if let Some(slot) = self.heads.get_mut(MOVING) {
             *slot = Some(head);
         }
-        self.evacuate(from, None)?;
-        self.end_move()?;
+        for entry in self.survivors(from)? {
+            let addr = self.addr(entry.lba)?;
+            let at = match self.heads.get(MOVING) {
+                Some(Some(_)) => MOVING,
+                _ => self.head_for_cleaner(source.class)?,
+            };
+            self.copy(entry, addr, at)?;
+        }
+        self.end_relocation()?;
         self.counters.relocated += self.counters.copied - before;
         self.free_if_empty(from);
         Ok(())
     }
 
     /// Seals the segment that data was moved to, full or not.
-    fn end_move(&mut self) -> Result<()> {
+    fn end_relocation(&mut self) -> Result<()> {
         let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
         if self.heads.get(MOVING).is_some_and(is_filled) {
             self.program(MOVING, Kind::Data)?;

@@ -34,6 +34,7 @@ impl Server<'_> {
         }
         let old = self.old(lba)?;
         let class = self.policies.placement.user_write(self.clock, lba, old);
+        self.clean_beside()?;
         let at = self.head_for_user(class.0)?;
         self.trims.remove(lba);
         self.append(at, Entry { lba, written: self.clock }, data)?;

@@ -51,6 +51,7 @@ mod load;
 mod log;
 mod map;
 mod map_log;
+mod moving;
 mod newest;
 mod open;
 mod opened;

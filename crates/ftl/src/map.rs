@@ -58,11 +58,11 @@ impl Server<'_> {
     pub(crate) fn count(&mut self, lba: u32, was: Addr, is: Addr) {
         self.table.count(lba, was, is);
         if let Some(block) = self.segment_of(was) {
-            // Counts of a damaged checkpoint may be too low.
+            // Counts of a damaged checkpoint may be too low, or too high.
             self.segments.change(block, |segment| segment.valid = segment.valid.saturating_sub(1));
         }
         if let Some(block) = self.segment_of(is) {
-            self.segments.change(block, |segment| segment.valid += 1);
+            self.segments.change(block, |segment| segment.valid = segment.valid.saturating_add(1));
         }
     }
 
@@ -434,6 +434,16 @@ mod tests {
         let (chip, _) = repair(chip, options, &mut |_, _| {}).unwrap();
         let report = check(chip, &mut |_, _| {}).unwrap();
         assert!(report.findings.is_empty(), "{report:?}");
+    }
+
+    #[test]
+    fn a_count_of_live_blocks_that_is_too_high_stays_so() {
+        let mut disk = used();
+        let addr = disk.addr(3).unwrap();
+        let block = disk.segment_of(addr).unwrap();
+        disk.segments.change(block, |segment| segment.valid = u32::MAX);
+        disk.count(3, Addr::NONE, addr);
+        assert_eq!(disk.segments.get(block).valid, u32::MAX);
     }
 
     #[test]

@@ -12,10 +12,10 @@ use crate::flash::Flash;
 use crate::gaps::Doubted;
 use crate::head::{HEADS, Head};
 use crate::identity::Identity;
-use crate::idle::Idle;
 use crate::layout::Kind;
 use crate::listed::Listed;
 use crate::map_log::MapLog;
+use crate::moving::Cleaner;
 use crate::opened::Opened;
 use crate::policy::Policies;
 use crate::record::Record;
@@ -81,7 +81,7 @@ pub(crate) struct Server<'c> {
     pub(crate) clock: u32,
     pub(crate) counters: Counters,
     pub(crate) patrol: Patrol,
-    pub(crate) idle: Idle,
+    pub(crate) cleaner: Cleaner,
     /// The newest page, if it could not be read after a power cut, and its blocks.
     pub(crate) doubted: Option<Doubted>,
     /// The newest page, if it could be read after a power cut, and its blocks.
@@ -126,7 +126,7 @@ impl<'c> Server<'c> {
             clock: 0,
             counters: Counters::default(),
             patrol: Patrol::resume(Rounds::default()),
-            idle: Idle::default(),
+            cleaner: Cleaner::default(),
             doubted: None,
             unsure: Unsure::default(),
             missing: None,

@@ -26,6 +26,10 @@
 //! 8. The segments set apart for leaves and not yet taken stay free beside C, in 2, 3 and 4. Before the last of
 //!    them is full another one is empty: the one with the fewest leaves is at most four fifths full, and its leaves
 //!    go before all others then.
+//! 9. No call waits for a whole segment to be cleaned, as a rule: while fewer than two segments are free beyond those
+//!    that users leave, each of their blocks moves a few out of the next victim (`Server::clean_beside`). A block
+//!    whose head has no segment yet goes to another head meanwhile. Where the disk needs the whole chip, nothing is
+//!    cleaned ahead.
 
 use pumice_cleaning::Class;
 use pumice_media::NandError;
@@ -33,7 +37,7 @@ use pumice_media::NandError;
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
-use crate::layout::RawHead;
+use crate::layout::{RawHead, count32};
 use crate::log::TRIM_COPIES;
 use crate::segments::State;
 use crate::server::{Mode, Server};
@@ -72,6 +76,9 @@ fn batch(shape: &Shape) -> u32 {
 
 /// Segments that are opened between two checkpoints at the least.
 const OPENED_LEAST: u32 = 32;
+
+/// Free segments that cleaning beside the writes of users keeps ready for their heads.
+const AHEAD: u32 = 2;
 
 /// The share of the disk that one burst writes.
 const BURST_SHARE: u32 = 10;
@@ -146,13 +153,36 @@ impl Server<'_> {
     fn kept(&self) -> u32 {
         let least = if self.shape.is_batched() { BATCHED_LEAST } else { 0 };
         let kept = self.for_checkpoint().max(least);
-        let unclean = u32::from(self.start != Start::Checkpoint);
-        let wanted = self.segments.failures().min(FAILURES_MOST) + unclean;
-        if wanted == 0 {
-            return kept;
+        match self.kept_besides() {
+            0 => kept,
+            wanted => kept + wanted.min(self.unneeded()),
         }
+    }
+
+    /// Those besides a checkpoint's, as far as there are as many.
+    fn kept_besides(&self) -> u32 {
+        let unclean = u32::from(self.start != Start::Checkpoint);
+        self.segments.failures().min(FAILURES_MOST) + unclean
+    }
+
+    /// Segments that the chip has beyond those that the disk needs.
+    fn unneeded(&self) -> u32 {
         let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
-        kept + wanted.min(self.segments.usable().saturating_sub(needed))
+        self.segments.usable().saturating_sub(needed)
+    }
+
+    /// Segments that heads of users may open once those that wait for a commit are free, and the number that cleaning
+    /// beside their writes keeps, as far as the chip has more than it needs.
+    pub(crate) fn ahead(&self) -> (u32, u32) {
+        let free = self.policies.wear.free() + count32(self.waiting.for_commit(&self.segments));
+        let wanted = AHEAD.min(self.unneeded().saturating_sub(self.kept_besides()));
+        (free.saturating_sub(self.kept_to_open()), wanted)
+    }
+
+    /// Free segments of which none is opened for users.
+    fn kept_to_open(&self) -> u32 {
+        // Where a commit costs pages several segments are cleaned for one.
+        self.kept() + batch(&self.shape).saturating_sub(1)
     }
 
     /// Free segments that idle time brings the disk to: enough for a burst of a tenth of its blocks. Half of those that
@@ -206,14 +236,13 @@ impl Server<'_> {
             return Next::Write;
         }
         let is_enough = self.is_enough(free);
-        // Where a commit costs pages several segments are cleaned for one.
-        let kept = self.kept() + if batch > 0 { 1 + batch } else { 0 };
-        if !is_open && is_enough && free > kept {
+        if !is_open && is_enough && free > self.kept_to_open() {
             return Next::Open;
         }
         // Cleaned segments wait for pending trims.
         let is_waiting = waiting > batch || (!is_enough && waiting > 0) || !self.trims.is_empty();
-        if is_waiting { Next::Release } else { Next::Clean }
+        let is_released = !is_open && for_commit > 0 && soon > self.kept_to_open();
+        if is_waiting || is_released { Next::Release } else { Next::Clean }
     }
 
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
@@ -222,10 +251,8 @@ impl Server<'_> {
         for turn in 0..self.shape.blocks.saturating_mul(4) {
             let is_open = self.is_open(at);
             match self.next_for_user(is_open) {
-                // Copies take the segments that cleaning frees, but another head has room.
-                Next::Clean if turn >= TURNS_IN_VAIN && self.is_enough(self.policies.wear.free()) => {
-                    return self.head_for_cleaner(class);
-                }
+                // Another head has room, and the next segment is nearly free, or copies take those that are.
+                Next::Clean if self.can_wait(turn) => return self.head_for_cleaner(class),
                 Next::Write => return Ok(at),
                 Next::Open => drop(self.open_head(at, class)?),
                 Next::Release => self.release()?,
@@ -237,6 +264,12 @@ impl Server<'_> {
             }
         }
         Err(FtlError::WornOut)
+    }
+
+    /// True if a user's block may go to another head than its own: its own is opened later.
+    fn can_wait(&self, turn: u32) -> bool {
+        let is_soon = self.cleaner.moving.is_some() || turn >= TURNS_IN_VAIN;
+        is_soon && self.is_enough(self.policies.wear.free())
     }
 
     /// Cleans until so many segments are free, as far as that goes; true if something was written. Where programs and

@@ -20,6 +20,7 @@ pub(crate) fn latencies(quick: bool) {
         ("spinand-1g", 64 << 20),
         ("slc-4k-8g", 128 << 20),
         ("mlc-8k-64g", 256 << 20),
+        ("tlc-16k-96g", 1 << 30),
     ];
     for (name, size) in chips.iter().take(if quick { 1 } else { chips.len() }) {
         aged(name, *size);
