@@ -19,6 +19,13 @@ pub(crate) fn install() {
     }
 }
 
+/// Tells the system log of an error, if messages go there by now.
+pub(crate) fn to_system(message: &str) {
+    if IN_BACKGROUND.load(Ordering::Relaxed) {
+        send(Level::Error, message);
+    }
+}
+
 /// Sends messages to the system log from now on.
 pub(crate) fn to_system_log() {
     IN_BACKGROUND.store(true, Ordering::Relaxed);

@@ -221,6 +221,10 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         self.chip.stats()
     }
 
+    fn room(&self) -> Result<Option<u64>, NandError> {
+        self.chip.room()
+    }
+
     fn flush(&mut self) -> Result<(), NandError> {
         self.chip.flush()
     }

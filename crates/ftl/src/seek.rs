@@ -66,8 +66,12 @@ pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findin
     let mut payload = roots.find_record(&mut flash.medium, records)?;
     if let Some(newest) = newest.filter(|newest| Some(newest.rank) != payload.as_deref().and_then(rank)) {
         found.add("anchors", format!("erase block {} holds a newer record than they name", newest.blocks[0]));
-        roots = Roots::without_anchors(records, anchor).ok_or_else(lost)?;
-        payload = roots.find_record(&mut flash.medium, records)?;
+        let mut others = Roots::without_anchors(records, anchor).ok_or_else(lost)?;
+        // One that a cut had stopped may have faded since: then it was the only copy, and the one before counts again.
+        let again = others.find_record(&mut flash.medium, records)?;
+        if again.is_some() || payload.is_none() {
+            (roots, payload) = (others, again);
+        }
     }
     let record = payload.and_then(|bytes| Record::decode(&bytes));
     if record.is_none() {

@@ -273,4 +273,8 @@ impl Store for FileStore {
     fn sync(&mut self) -> Result<(), NandError> {
         if self.read_only { Ok(()) } else { self.barriers.wait(&*self.file) }
     }
+
+    fn room(&self) -> Result<Option<u64>, NandError> {
+        self.file.room().map_err(|e| device_error(&e))
+    }
 }

@@ -2,9 +2,12 @@
 
 use core::fmt;
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::lock::Locked;
+
+/// The unit of `stat` for the space of a file, in bytes.
+const SECTOR: u64 = 512;
 
 /// A file, as the pages of a container need it. After a power cut of the host it holds all synced bytes; each sector of
 /// 512 bytes written since may hold any version that it had.
@@ -20,6 +23,9 @@ pub trait HostFile: fmt::Debug + Send {
 
     /// Makes everything written so far outlive a power cut of the host.
     fn sync_data(&self) -> io::Result<()>;
+
+    /// Bytes that the disk has left for parts of the file never written so far, if it has less than those take.
+    fn room(&self) -> io::Result<Option<u64>>;
 
     /// Tells apart the times between two starts of the host: as long as it stays the same, nothing that was written is lost.
     fn session(&self) -> Session;
@@ -45,6 +51,14 @@ impl HostFile for Locked {
 
     fn sync_data(&self) -> io::Result<()> {
         (**self).sync_data()
+    }
+
+    fn room(&self) -> io::Result<Option<u64>> {
+        let (file, disk) = (self.metadata()?, rustix::fs::fstatvfs(&**self)?);
+        let there = file.blocks().saturating_mul(SECTOR);
+        let missing = if file.is_file() { file.len().saturating_sub(there) } else { 0 };
+        let left = disk.f_bavail.saturating_mul(disk.f_frsize);
+        Ok((left < missing).then_some(left))
     }
 
     /// The host's session; where Linux does not tell, none is like the other.

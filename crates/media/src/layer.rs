@@ -97,6 +97,9 @@ impl<L: Layer> Nand for L {
     fn flush(&mut self) -> Result<()> {
         self.behind_mut().flush()
     }
+    fn room(&self) -> Result<Option<u64>> {
+        self.behind().room()
+    }
 }
 
 impl<N: Nand + ?Sized> Layer for Box<N> {

@@ -249,4 +249,10 @@ pub trait Nand {
     /// Makes everything programmed so far outlive a crash of the host (fsync of a container file). Chips
     /// themselves need no such call.
     fn flush(&mut self) -> Result<(), NandError>;
+
+    /// Bytes that the host's disk has left for pages programmed for the first time; none if they cannot run out. Without
+    /// room programs fail, so that callers make sure of it before they promise anything.
+    fn room(&self) -> Result<Option<u64>, NandError> {
+        Ok(None)
+    }
 }

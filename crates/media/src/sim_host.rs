@@ -1,6 +1,7 @@
 //! A simulated host with power failures, in memory.
 
 use std::boxed::Box;
+use std::collections::BTreeSet;
 use std::io::{self, Error, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,16 @@ struct State {
     session: u64,
     /// Syncs fail, and their data is lost.
     is_failing: bool,
+    room: Option<Room>,
+}
+
+/// The space of a disk for a file with holes.
+#[derive(Debug)]
+struct Room {
+    /// The pages of the file that have space.
+    taken: BTreeSet<usize>,
+    /// Bytes left for others.
+    left: u64,
 }
 
 impl SimHost {
@@ -84,6 +95,18 @@ impl SimHost {
         self.state().is_failing = true;
     }
 
+    /// Leaves the disk so many bytes for pages of the file that hold nothing so far.
+    pub fn leave_room(&self, left: u64) {
+        let mut state = self.state();
+        let is_taken = |page: &[u8]| page.iter().any(|byte| *byte != 0);
+        let before = state.room.take().map(|room| room.taken);
+        let find = |now: &[u8]| {
+            now.chunks(PAGE).zip(0..).filter(|(page, _)| is_taken(page)).map(|(_, at)| at).collect()
+        };
+        let taken = before.unwrap_or_else(|| find(&state.now));
+        state.room = Some(Room { taken, left });
+    }
+
     /// The contents of the disk if the power failed now, one possibility for each seed. Every page, or every sector, is
     /// as it was at a moment of its own since the last sync, or as it was then or is now.
     #[must_use]
@@ -101,6 +124,18 @@ impl SimHost {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room {
+    /// Takes the pages for a write; an error if there is no room for them.
+    fn take(&mut self, place: &core::ops::Range<usize>) -> io::Result<()> {
+        let pages = place.start / PAGE..place.end.div_ceil(PAGE);
+        let fresh: Vec<usize> = pages.filter(|page| !self.taken.contains(page)).collect();
+        let left = self.left.checked_sub(fresh.len() as u64 * PAGE as u64);
+        self.left = left.ok_or(Error::from_raw_os_error(libc::ENOSPC))?;
+        self.taken.extend(fresh);
+        Ok(())
     }
 }
 
@@ -152,9 +187,18 @@ impl HostFile for SimHost {
         Ok(())
     }
 
+    fn room(&self) -> io::Result<Option<u64>> {
+        let state = self.state();
+        let missing = |room: &Room| (state.now.len().div_ceil(PAGE) - room.taken.len()) as u64 * PAGE as u64;
+        Ok(state.room.as_ref().filter(|room| room.left < missing(room)).map(|room| room.left))
+    }
+
     fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         let mut state = self.state();
         let place = place(at, bytes.len())?;
+        if let Some(room) = &mut state.room {
+            room.take(&place)?;
+        }
         state.now.get_mut(place.clone()).ok_or(ErrorKind::StorageFull)?.copy_from_slice(bytes);
         state.disk.writes.push((place.start, bytes.to_vec()));
         Ok(())

@@ -109,6 +109,11 @@ pub trait Store {
 
     /// Makes everything stored so far outlive a crash of the host.
     fn sync(&mut self) -> Result<(), NandError>;
+
+    /// Bytes that pages may still take; none if they cannot run out.
+    fn room(&self) -> Result<Option<u64>, NandError> {
+        Ok(None)
+    }
 }
 
 /// Wear and pages of one block, as every store keeps them in memory.

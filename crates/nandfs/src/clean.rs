@@ -9,6 +9,7 @@ use crate::addr::Addr;
 use crate::blocks::{Blocks, State, Usage};
 use crate::codec::len32;
 use crate::flash::Flash;
+use crate::host::Call;
 use crate::log::{DATA, META};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::LEAN_BLOCKS;
@@ -35,9 +36,19 @@ impl<'c> Volume<'c> {
 
     /// The same for a call that writes so many bytes to a file.
     pub(crate) fn begin_writing(&mut self, bytes: usize) -> Result<()> {
+        self.begin_on_host(bytes, Call::Any)
+    }
+
+    /// The same for a call that moves names or takes them away.
+    pub(crate) fn begin_tidying(&mut self) -> Result<()> {
+        self.begin_on_host(0, Call::Tidy)
+    }
+
+    fn begin_on_host(&mut self, bytes: usize, call: Call) -> Result<()> {
         self.check_writable()?;
         self.check_life()?;
         self.look();
+        self.check_host(bytes, call)?;
         if self.clean {
             self.mark_in_use()?;
         }
@@ -354,7 +365,7 @@ impl<'c> Volume<'c> {
 
     /// Work that can wait; true if more is left.
     pub(crate) fn maintain_some(&mut self) -> Result<bool> {
-        if self.read_only {
+        if self.read_only || self.host_room()? == Some(0) {
             return Ok(false);
         }
         // A clean checkpoint is true as long as nothing is touched; decaying blocks must be touched.

@@ -199,7 +199,8 @@ impl<N> NandFs<N> {
 
     /// Runs an operation that moves names or takes them away: a full volume has room for it.
     fn tidy(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<()>) -> Result<()> {
-        self.change(|volume| {
+        self.with(|volume| {
+            volume.begin_tidying()?;
             volume.claims.move_names(true);
             let done = work(volume);
             volume.claims.move_names(false);
@@ -327,6 +328,7 @@ impl<N> FileSystem for NandFs<N> {
         self.see(|volume| {
             volume.nodes.measure();
             let (total, free) = (volume.total_bytes(), volume.free_bytes());
+            let free = volume.host_room()?.map_or(free, |room| free.min(room));
             let free_inodes = free / u64::from(volume.params.node);
             Ok(SpaceInfo {
                 block_bytes: volume.params.block,

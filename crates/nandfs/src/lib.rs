@@ -63,6 +63,7 @@ mod fsync;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host;
 mod ids;
 mod leveler;
 mod lock;

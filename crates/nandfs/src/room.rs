@@ -24,6 +24,7 @@ use pumice_vfs::Result;
 
 use crate::addr::Addr;
 use crate::codec::{len32, size};
+use crate::host::{self, Call};
 use crate::params::ANCHOR_BLOCKS;
 use crate::tag::DESC_BYTES;
 use crate::volume::Volume;
@@ -120,15 +121,42 @@ impl Volume<'_> {
         ((pages + heads) / usable + heads).min(blocks)
     }
 
-    /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
-    pub(crate) fn checkpoint_blocks(&self, extra: usize) -> u32 {
+    /// Blocks of files that a checkpoint made now writes, with `extra` bytes that are about to be written; and log pages of
+    /// nodes and tables.
+    fn written_by_checkpoint(&self, extra: usize) -> (u64, u64) {
         let block = u64::from(self.params.block);
         let fresh = (extra as u64).div_ceil(block) + u64::from(extra > 0);
         let blocks = self.cache.dirty_bytes() as u64 / block + fresh;
         let node = u64::from(self.params.node);
         let call = if extra > 0 { NODES_OF_CALL * node } else { 0 };
         let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
-        let pages = self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads());
+        (blocks, self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads()))
+    }
+
+    /// Bytes that the host's disk has left for users; none if it cannot be full.
+    pub(crate) fn host_room(&self) -> Result<Option<u64>> {
+        let room = host::room(&self.log.flash.medium)?;
+        Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.params.payload)))
+    }
+
+    /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
+    pub(crate) fn check_host(&mut self, extra: usize, call: Call) -> Result<()> {
+        let Some(room) = host::room(&self.log.flash.medium)? else { return Ok(()) };
+        self.nodes.measure();
+        call.check(room, self.checkpoint_pages(extra), self.params.payload)
+    }
+
+    /// Log pages that a checkpoint made now may program, those of roots among them.
+    fn checkpoint_pages(&self, extra: usize) -> u64 {
+        let (blocks, pages) = self.written_by_checkpoint(extra);
+        let of_files = blocks.div_ceil(self.params.slots.into());
+        let of_block = u64::from(self.params.block.div_ceil(self.params.payload));
+        of_files * of_block + u64::from(self.heads()) + pages + 2 * u64::from(ROOT_BLOCKS)
+    }
+
+    /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
+    pub(crate) fn checkpoint_blocks(&self, extra: usize) -> u32 {
+        let (blocks, pages) = self.written_by_checkpoint(extra);
         let full = pages.div_ceil(self.safe_pages()) + self.blocks_of_files(blocks);
         u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS + self.params.copy_blocks
     }

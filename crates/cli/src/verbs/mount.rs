@@ -143,7 +143,12 @@ impl How {
         options.read_only |= volume.is_read_only();
         let served = self.serve_as(&volume, &options, &wanted, &context);
         let closed = volume.close();
-        served.and(closed)
+        let done = served.and(closed);
+        if let Err(failure) = &done {
+            // Whoever unmounts is told of no error, and nobody reads the stderr of a background process.
+            logger::to_system(&failure.to_string());
+        }
+        done
     }
 
     /// Serves the volume by these options, and adds repairs to the meter, if there is a patrol.

@@ -9,6 +9,7 @@ mod disk;
 mod fsx;
 mod handles;
 mod host_cut;
+mod host_full;
 mod in_use;
 mod large_tree;
 mod mounting;

@@ -426,4 +426,8 @@ impl<S: Store> Nand for SimChip<S> {
         self.store.save(&self.memory)?;
         self.store.sync()
     }
+
+    fn room(&self) -> Result<Option<u64>, NandError> {
+        self.store.room()
+    }
 }

@@ -27,6 +27,7 @@ mod faults;
 mod fuzz;
 mod health;
 mod host_cut;
+mod host_full;
 mod large;
 mod lives;
 mod new_cuts;

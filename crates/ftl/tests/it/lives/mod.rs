@@ -232,12 +232,13 @@ impl Life {
         }
     }
 
-    /// A repair of a sound disk finds nothing.
+    /// A repair of a sound disk finds nothing but the newest page that a cut tore, perhaps.
     fn repair_sound(&mut self) {
         // A repair may erase their segment.
         let has_dead_pages = self.has_dead_pages();
         let found = self.repair();
-        let harm = found.iter().find(|code| is_harm(code));
+        let was_cut = self.was_cut;
+        let harm = found.iter().find(|code| is_harm(code) && !(was_cut && **code == "possibly-lost"));
         assert!(
             harm.is_none() || has_dead_pages || self.has_bad_blocks(),
             "repair of a sound disk: {found:?}"
@@ -411,8 +412,10 @@ fn run(from: usize) {
 /// lost, so that a repair gave up what had been there before it. A repair left no room for its last checkpoint. Both copies
 /// of a page of trims lay in a segment whose summary failed, and were not written again. A write said that the disk is worn
 /// out, and nothing else did. A repair erased the segment of the newest page, whose blocks were kept in memory. A page that
-/// faded and one that died, both known to the checkpoint, were missing.
-const MENDED: [(u64, u64); 6] = [(17, 60), (22, 289), (71, 338), (54, 404), (124, 225), (91, 462)];
+/// faded and one that died, both known to the checkpoint, were missing. The record of a repair that was cut faded while the
+/// next one looked for it, which went by headers then, and brought trimmed blocks back.
+const MENDED: [(u64, u64); 7] =
+    [(17, 60), (22, 289), (71, 338), (54, 404), (124, 225), (91, 462), (33_260, 356)];
 
 #[test]
 fn lives_that_failed_once() {
