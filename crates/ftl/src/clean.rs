@@ -49,10 +49,13 @@ impl Server<'_> {
             return Ok(());
         }
         let Some(mut moving) = self.cleaner.moving.take() else { return Ok(()) };
-        for _ in 0..moving.pace.due(1, ahead + 1 < wanted) {
+        let mut due = moving.pace.due(1, ahead + 1 < wanted);
+        // Users write beside the copies: those that a checkpoint takes stay free.
+        while due > 0 && self.has_room_for_page() {
             if !self.move_one(&mut moving, 0)? {
                 return self.end_move(moving);
             }
+            due -= 1;
         }
         self.cleaner.moving = Some(moving);
         Ok(())
