@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Write as _},
     os::fd::AsRawFd,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
@@ -136,6 +136,14 @@ impl Staged {
         self.place.name(&hidden)?;
         fs::rename(&hidden, &self.target).inspect_err(|_| drop(fs::remove_file(&hidden)))
     }
+}
+
+/// Writes a file as a whole, in place of an old one.
+pub(crate) fn write(path: &Path, text: &str) -> Outcome {
+    let staged = Staged::new(path, true, &Interrupt::default())?;
+    let written = staged.open()?.write_all(text.as_bytes());
+    written.map_err(|error| staged.explain(&Failure::host(path, &error)))?;
+    staged.commit()
 }
 
 impl Drop for Staged {

@@ -21,7 +21,7 @@ pub use geometry::{Geometry, Params};
 pub use stats::{Stats, WearStats};
 
 use crate::{
-    Class, Old, Placement, Selector, Wear,
+    Class, Old, Placement, SegmentView, Selector, Wear,
     packed::{NONE, Packed},
     placement::MAX_CLASSES,
 };
@@ -98,6 +98,11 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     /// Erases of each segment so far.
     pub fn erases(&self) -> impl Iterator<Item = u32> {
         self.segments.iter().map(|s| s.erases)
+    }
+
+    /// Each segment as rules see it, with the pages written to it since its erase.
+    pub fn segments(&self) -> impl Iterator<Item = (SegmentView, u32)> {
+        self.segments.iter().map(|segment| (segment.view(self.params.pages, self.now), segment.used))
     }
 
     /// The placement rule.

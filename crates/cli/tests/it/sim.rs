@@ -91,6 +91,25 @@ fn garbage_takes_its_share() {
 }
 
 #[test]
+fn the_life_of_a_store_is_drawn() {
+    let world = World::new();
+    let run = "sim --access zipf:0.99 --write 16M";
+    let said = world.say(&format!("{run} --strip life.svg")).good();
+    assert_eq!(said, world.say(run).good());
+    let svg = fs::read_to_string(world.path("life.svg")).unwrap();
+    for words in
+        ["192 segments: zipf:0.99, declining-cost, adaptive", "cleaned next", "user writes", "head 1"]
+    {
+        assert!(svg.contains(words), "{words}");
+    }
+    // A column for each of its moments, of several stretches.
+    assert!(svg.matches("<rect").count() > 3 * 120);
+    world.say(&format!("{run} --seed 1..2 --strip life.svg")).bad(2, &["--strip draws one run"]);
+    world.say(&format!("{run} --endurance 50 --strip nowhere/life.svg")).bad(1, &["nowhere"]);
+    world.say("sim --endurance 50 --strip life.svg").bad(1, &["has to end"]);
+}
+
+#[test]
 fn traces_are_played() {
     let world = World::new();
     let lines: Vec<_> = (0..2000_u32).map(|at| format!("{at} 0 {} 8 0", at * 7919 % 1000 * 80)).collect();

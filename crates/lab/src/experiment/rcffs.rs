@@ -140,8 +140,12 @@ pub(super) const ERRORS: Experiment<'static> = Experiment {
             ("a block of 16", Damage::Block),
             ("both", Damage::Both),
         ];
-        let work = damage.map(|(x, damage)| (x.to_owned(), Work::Damaged { files: 1000, damage }));
-        points(&[System::Rcffs, System::Nandfs, System::NandfsParity], &work)
+        // What K and M of 1 bear, and what takes more.
+        let more = [("two pages a block", Damage::TwoPages), ("two blocks of 16", Damage::TwoBlocks)];
+        let work = |(x, damage): (&str, Damage)| (x.to_owned(), Work::Damaged { files: 1000, damage });
+        let mut all = points(&[System::Rcffs, System::Nandfs, System::NandfsParity], &damage.map(work));
+        all.extend(points(&[System::Rcffs, System::RcffsTwo], &more.map(work)));
+        all
     }),
     known: || {
         let none = |x| known("paper: rcffs", x, Figure::Lost, 0.0);

@@ -92,6 +92,12 @@ impl Summary {
         has_kept.then(|| format!("{KEPT}: not run here, but by `{PEERS}` on the day named"))
     }
 
+    /// The end of the vertical axis: a little above the highest figure.
+    pub fn top(&self) -> f64 {
+        let cells = self.series.iter().flat_map(|series| &series.cells).flatten();
+        cells.map(|cell| cell.range.1.max(cell.mean)).fold(0.0, f64::max).max(1e-9) * 1.08
+    }
+
     /// True if nothing is there to show.
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()

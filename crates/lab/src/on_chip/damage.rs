@@ -31,6 +31,10 @@ pub enum Damage {
     Block,
     /// One page of each erase block, and one erase block of each 16.
     Both,
+    /// Two pages of each erase block cannot be read.
+    TwoPages,
+    /// Two erase blocks of each 16 in a row cannot be read.
+    TwoBlocks,
 }
 
 impl fmt::Display for Damage {
@@ -41,6 +45,8 @@ impl fmt::Display for Damage {
             Damage::Page => "a page of each erase block unreadable",
             Damage::Block => "an erase block of each 16 unreadable",
             Damage::Both => "a page of each erase block, and an erase block of each 16, unreadable",
+            Damage::TwoPages => "two pages of each erase block unreadable",
+            Damage::TwoBlocks => "two erase blocks of each 16 unreadable",
         })
     }
 }
@@ -54,7 +60,11 @@ impl Damage {
         for block in 0..blocks {
             let page = PageId(block * pages + random.random_range(..pages));
             match self {
-                Damage::None | Damage::Block => {}
+                Damage::None | Damage::Block | Damage::TwoBlocks => {}
+                Damage::TwoPages => {
+                    let other = PageId(block * pages + (page.0 + 1) % pages);
+                    chip.faults_mut().unreadable.extend([page, other]);
+                }
                 Damage::Bits => {
                     for _ in 0..BITS {
                         let bit = random.random_range(..geometry.page_bytes * 8);
@@ -66,10 +76,14 @@ impl Damage {
                 }
             }
         }
-        if matches!(self, Damage::Block | Damage::Both) {
+        if matches!(self, Damage::Block | Damage::Both | Damage::TwoBlocks) {
             for first in (0..blocks).step_by(SEGMENT_BLOCKS as usize) {
-                let block = first + random.random_range(..SEGMENT_BLOCKS.min(blocks - first));
-                chip.faults_mut().unreadable.extend((block * pages..(block + 1) * pages).map(PageId));
+                let group = SEGMENT_BLOCKS.min(blocks - first);
+                let block = random.random_range(..group);
+                let dead = if self == Damage::TwoBlocks { 2 } else { 1 };
+                for block in (0..dead).map(|next| first + (block + next) % group) {
+                    chip.faults_mut().unreadable.extend((block * pages..(block + 1) * pages).map(PageId));
+                }
             }
         }
     }

@@ -24,6 +24,8 @@ pub enum System {
     Rcffs,
     /// The same without compression.
     RcffsPlain,
+    /// The same with two parity pages in each erase block and two parity blocks in each segment: the paper's K and M.
+    RcffsTwo,
     /// Pumice's own, as it ships.
     Nandfs,
     /// The same with a parity page in each erase block.
@@ -42,6 +44,7 @@ impl System {
             System::Cffs => "cffs",
             System::Rcffs => "rcffs",
             System::RcffsPlain => "rcffs, plain",
+            System::RcffsTwo => "rcffs, K and M 2",
             System::Nandfs => "nandfs",
             System::NandfsParity => "nandfs, parity",
             System::NandfsPacked => "nandfs, LZ4",
@@ -54,7 +57,7 @@ impl System {
         match self {
             System::ScaleFfs => Sources::ScaleFfs,
             System::Cffs => Sources::Cffs,
-            System::Rcffs | System::RcffsPlain => Sources::Rcffs,
+            System::Rcffs | System::RcffsPlain | System::RcffsTwo => Sources::Rcffs,
             System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
                 Sources::Nandfs
             }
@@ -68,9 +71,14 @@ impl System {
                 Ok(pumice_scaleffs::format(chip, &pumice_scaleffs::FormatOptions::default())?)
             }
             System::Cffs => Ok(pumice_cffs::format(chip, &pumice_cffs::FormatOptions::default())?),
-            System::Rcffs | System::RcffsPlain => {
-                let compress = self == System::Rcffs;
-                let options = pumice_rcffs::FormatOptions { compress, ..Default::default() };
+            System::Rcffs | System::RcffsPlain | System::RcffsTwo => {
+                let parity = if self == System::RcffsTwo { 2 } else { 1 };
+                let options = pumice_rcffs::FormatOptions {
+                    compress: self != System::RcffsPlain,
+                    parity_pages: parity,
+                    parity_blocks: parity,
+                    ..Default::default()
+                };
                 Ok(pumice_rcffs::format(chip, &options)?)
             }
             System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
@@ -100,7 +108,7 @@ impl System {
                 let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Cffs(Cffs::mount(chip, options)?)
             }
-            System::Rcffs | System::RcffsPlain => {
+            System::Rcffs | System::RcffsPlain | System::RcffsTwo => {
                 let options = pumice_rcffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Rcffs(Rcffs::mount(chip, options)?)
             }

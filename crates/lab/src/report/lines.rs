@@ -1,71 +1,31 @@
 //! Curves.
 
-use std::error::Error;
+use plotters::{element::PathElement, series::LineSeries};
 
-use plotters::{
-    chart::{ChartBuilder, SeriesLabelPosition},
-    coord::Shift,
-    element::{Circle, EmptyElement, PathElement},
-    prelude::{DrawingArea, SVGBackend},
-    series::{LineSeries, PointSeries},
-    style::{BLACK, Color, WHITE},
-};
+use super::frame::{Area, Drawn, Frame};
+use crate::experiment::{Series, Summary};
 
-use super::style::{LEGEND, axis, colour, tick, top};
-use crate::experiment::{Experiment, Series, Summary};
-
-/// One curve for each series, with rings for known figures and a bar for the range over seeds.
-pub(super) fn draw(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    experiment: &Experiment<'_>,
-    summary: &Summary,
-) -> Result<(), Box<dyn Error>> {
+/// One curve for each series, with a sign at each point and a bar for the range over seeds. A curve has a gap where there is
+/// no figure.
+pub(super) fn draw(area: &Area<'_>, frame: &Frame, summary: &Summary) -> Drawn {
     let places = places(summary);
     let (first, last) = (places.first().copied().unwrap_or(0.0), places.last().copied().unwrap_or(1.0));
-    let width = (last - first).max(1e-9);
-    let top = top(summary);
-    let mut chart = ChartBuilder::on(area)
-        .margin(12)
-        .x_label_area_size(46)
-        .y_label_area_size(80)
-        .build_cartesian_2d(first - width * 0.03..last + width * LEGEND / (1.0 - LEGEND), 0.0..top)?;
-    let name = |at: &f64| label(summary, &places, *at);
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(if summary.numbers().is_some() { 12 } else { places.len() * 2 + 1 })
-        .x_label_formatter(&name)
-        .x_desc(axis(experiment, summary))
-        .y_desc(summary.metric.title())
-        .y_label_formatter(&|y| tick(*y, top))
-        .label_style(("sans-serif", 14))
-        .light_line_style(WHITE)
-        .draw()?;
-    for (number, series) in summary.series.iter().enumerate() {
-        let colour = colour(summary, number);
-        let points = points(series, &places);
-        let line = colour.stroke_width(if is_known(series) { 1 } else { 2 });
-        chart
-            .draw_series(LineSeries::new(points.clone(), line))?
-            .label(&series.name)
-            .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], line));
+    let margin = (last - first).max(1e-9) * 0.03;
+    let mut chart = frame.chart(area, first - margin..last + margin, 0.0..summary.top(), &places)?;
+    for (series, (_, paint)) in summary.series.iter().zip(&frame.legend) {
+        let pieces = pieces(series, &places);
+        for piece in pieces.iter().filter(|piece| piece.len() > 1) {
+            chart.draw_series(LineSeries::new(piece.iter().copied(), paint.line()))?;
+        }
         let ranges =
             places.iter().zip(&series.cells).filter_map(|(at, cell)| cell.map(|cell| (*at, cell.range)));
         chart.draw_series(
-            ranges.map(|(at, range)| PathElement::new(vec![(at, range.0), (at, range.1)], colour)),
+            ranges.map(|(at, range)| PathElement::new(vec![(at, range.0), (at, range.1)], paint.outline())),
         )?;
-        let (size, style) = if is_known(series) { (6, colour.stroke_width(2)) } else { (3, colour.filled()) };
-        chart.draw_series(PointSeries::of_element(points, size, style, &|at, size, style| {
-            EmptyElement::at(at) + Circle::new((0, 0), size, style)
-        }))?;
+        for point in pieces.concat() {
+            paint.point(area, chart.backend_coord(&point))?;
+        }
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font(("sans-serif", 13))
-        .draw()?;
     Ok(())
 }
 
@@ -76,20 +36,14 @@ fn places(summary: &Summary) -> Vec<f64> {
     summary.numbers().unwrap_or_else(counted)
 }
 
-fn is_known(series: &Series) -> bool {
-    series.cells.iter().flatten().all(|cell| cell.runs == 0)
-}
-
-fn points(series: &Series, places: &[f64]) -> Vec<(f64, f64)> {
-    let cells = places.iter().zip(&series.cells);
-    cells.filter_map(|(at, cell)| cell.map(|cell| (*at, cell.mean))).collect()
-}
-
-/// The label of a place on the axis: its number, or its name where there is one.
-fn label(summary: &Summary, places: &[f64], at: f64) -> String {
-    if summary.numbers().is_some() {
-        return super::html::figure(at, if at.fract().abs() < 1e-9 { 0 } else { 2 });
+/// The points of a curve, divided where one is missing.
+fn pieces(series: &Series, places: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces = vec![Vec::new()];
+    for (at, cell) in places.iter().zip(&series.cells) {
+        match (cell, pieces.last_mut()) {
+            (Some(cell), Some(piece)) => piece.push((*at, cell.mean)),
+            _ => pieces.push(Vec::new()),
+        }
     }
-    let near = places.iter().position(|place| (place - at).abs() < 1e-6);
-    near.and_then(|near| summary.xs.get(near)).cloned().unwrap_or_default()
+    pieces
 }

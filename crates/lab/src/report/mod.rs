@@ -2,12 +2,19 @@
 
 mod bars;
 mod chart;
+mod colours;
+mod frame;
 mod html;
 mod lines;
 mod maps;
-mod style;
+mod paint;
+mod strip;
+
+pub use strip::strip;
 
 use std::{io, path::Path};
+
+use colours::Styles;
 
 use crate::{
     LabError,
@@ -48,10 +55,13 @@ pub fn report(experiments: &[Experiment<'_>], dir: &Path) -> Result<Report, LabE
             continue;
         }
         page.experiment(experiment, stored);
+        let known = (experiment.known)();
+        let names = lines.iter().map(|line| line.series.as_str());
+        let styles = Styles::new(names.chain(known.iter().map(|known| known.series)));
         for metric in experiment.metrics {
             let summary = Summary::new(experiment, *metric, lines);
             if !summary.is_empty() {
-                let svg = chart::draw(experiment, &summary)?;
+                let svg = chart::draw(experiment, &summary, &styles)?;
                 page.summary(experiment, &summary, &svg);
                 pictures.push(Picture { name: format!("{}-{}", experiment.name, metric.name()), svg });
             }

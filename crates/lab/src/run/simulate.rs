@@ -8,6 +8,7 @@ use super::{
     Access, Amount, Record, Room, Setup, Store,
     clock::Costs,
     events::{Event, Rounds},
+    life::{Life, Watched},
     lifetime::Lifetime,
     plan::{Plan, Planned, plan},
     progress::Progress,
@@ -29,6 +30,22 @@ pub fn simulate(setup: &Setup, progress: &dyn Progress) -> Result<Record, LabErr
     let [planned] = planned.as_slice() else { return Err(LabError::Setup("nothing to run".to_owned())) };
     progress.expect(planned.plan.total());
     run(planned, progress)
+}
+
+/// Runs `setup` as [`simulate`] does, and looks at the store while it counts.
+pub fn watch(setup: &Setup, progress: &dyn Progress) -> Result<(Record, Life), LabError> {
+    let planned = plan(std::slice::from_ref(setup))?;
+    let [planned] = planned.as_slice() else { return Err(LabError::Setup("nothing to run".to_owned())) };
+    if planned.plan.writes == u64::MAX {
+        let why = "a life to look at has to end: want an amount of writes".to_owned();
+        return Err(LabError::Setup(why));
+    }
+    progress.expect(planned.plan.total());
+    let mut run = Run::new(setup, &planned.plan)?;
+    let title = format!("{}, {}, {}", setup.access, setup.victim, setup.placement);
+    run.life = Some(Watched::new(title, planned.plan.writes));
+    run.whole(&planned.plan, progress)?;
+    Ok((run.record(planned), run.life.take().map(Watched::life).unwrap_or_default()))
 }
 
 /// Runs a setup already planned.
@@ -129,6 +146,8 @@ struct Run<'a> {
     costs: Costs,
     lifetime: Option<Lifetime>,
     queue: Option<Queue>,
+    life: Option<Watched>,
+    counts: bool,
     user_reads: u64,
 }
 
@@ -147,6 +166,8 @@ impl<'a> Run<'a> {
             costs,
             lifetime: setup.endurance.map(|_| Lifetime::new(params.segments, block)),
             queue: setup.rate.map(|rate| Queue::new(costs, rate, setup.seed)),
+            life: None,
+            counts: false,
             user_reads: 0,
         })
     }
@@ -173,6 +194,7 @@ impl<'a> Run<'a> {
     ) -> Result<(), LabError> {
         self.writes(plan.warm_up, &mut events, progress)?;
         self.sim.reset_stats();
+        self.counts = true;
         self.user_reads = 0;
         self.queue = self.setup.rate.map(|rate| Queue::new(self.costs, rate, self.setup.seed));
         match (self.writes(plan.writes, &mut events, progress), &mut self.lifetime) {
@@ -253,6 +275,9 @@ impl<'a> Run<'a> {
         }
         if let Some(queue) = &mut self.queue {
             queue.wrote(self.sim.stats());
+        }
+        if let Some(life) = self.life.as_mut().filter(|_| self.counts) {
+            life.wrote(self.sim.segments());
         }
     }
 

@@ -175,6 +175,71 @@ fn curves_and_words_are_drawn_too() {
     assert!(page.contains("theory: greedy") && page.contains("50/50"));
 }
 
+/// The texts of a picture: their anchor, place and contents.
+fn texts(svg: &str) -> Vec<(String, i32, i32, String)> {
+    let of = |part: &str, key: &str| {
+        let value = part.split(&format!(" {key}=\"")).nth(1).and_then(|rest| rest.split('"').next());
+        value.unwrap_or_default().to_owned()
+    };
+    let texts = svg.split("<text").skip(1);
+    let text = |part: &str| {
+        let (head, rest) = part.split_once('>').unwrap();
+        let head = format!(" {head}");
+        let number = |key| of(&head, key).parse().unwrap();
+        let contents = rest.split("</text>").next().unwrap().trim().to_owned();
+        (of(&head, "text-anchor"), number("x"), number("y"), contents)
+    };
+    texts.map(text).collect()
+}
+
+/// Two curves by a long way to name them; one has a figure of 0 where the other has none.
+#[test]
+fn a_picture_has_a_title_ends_at_its_data_and_names_do_not_overlap() {
+    let places =
+        ["50/50", "a place with a name that is long", "another place whose name is longer still", "95/5"];
+    let picture = |name: &str, first: Option<f64>| {
+        let dir = tempfile::tempdir().unwrap();
+        let line = |series: &str, x: &str, waf| {
+            let record = Record { waf, erasures: 7, ..Record::default() };
+            Line::new(name, (series, x), Sources::Simulator, record).json().unwrap()
+        };
+        let mut lines: Vec<_> = places.iter().map(|x| line("one curve", x, 2.0)).collect();
+        lines.extend(first.map(|waf| line("the other curve", places[0], waf)));
+        lines.push(line("the other curve", places[3], 1.0));
+        fs::write(dir.path().join(format!("{name}.jsonl")), lines.join("\n")).unwrap();
+        report(&Experiment::ALL, dir.path()).unwrap().pictures.remove(0).svg
+    };
+    for name in ["theory", "zipf"] {
+        let svg = picture(name, Some(0.0));
+        let texts = texts(&svg);
+        assert_eq!(texts[0].3, format!("{name}: write amplification"));
+        let place = |of: &str| texts.iter().find(|(.., contents)| contents == of).unwrap().clone();
+        // What is right of the last place is the legend alone.
+        let (last, legend) = (place("95/5"), place("the other curve"));
+        assert!(legend.1 > last.1, "{texts:?}");
+        let right: Vec<_> =
+            texts.iter().filter(|text| text.1 > last.1 + 60).map(|text| text.3.as_str()).collect();
+        assert!(right.iter().all(|name| name.contains("curve") || name.contains(": ")), "{right:?}");
+        for (at, one) in texts.iter().enumerate() {
+            for other in texts.iter().skip(at + 1).filter(|other| other.2 == one.2) {
+                let ends = |(anchor, x, _, contents): &(String, i32, i32, String)| {
+                    let width = i32::try_from(contents.chars().count() * 6).unwrap();
+                    let left = match anchor.as_str() {
+                        "middle" => x - width / 2,
+                        "end" => x - width,
+                        _ => *x,
+                    };
+                    (left, left + width)
+                };
+                let (one_ends, other_ends) = (ends(one), ends(other));
+                assert!(one_ends.1 <= other_ends.0 || other_ends.1 <= one_ends.0, "{one:?} {other:?}");
+            }
+        }
+        // A figure of 0 is drawn, no figure is not.
+        assert!(svg.len() > picture(name, None).len() + 40, "{name}");
+    }
+}
+
 #[test]
 fn no_records_are_no_report() {
     let dir = tempfile::tempdir().unwrap();

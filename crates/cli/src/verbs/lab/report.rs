@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -11,9 +10,8 @@ use pumice_lab::report::{Report, report};
 use super::description::{Description, with};
 use crate::{
     failure::{Failure, Outcome},
-    interrupt::Interrupt,
     output,
-    staged::Staged,
+    staged::write,
 };
 
 /// Make one HTML file of all records in a directory, with pictures and tables; it opens without network
@@ -47,11 +45,4 @@ impl Args {
         }
         output::lines(made)
     }
-}
-
-fn write(path: &Path, page: &str) -> Outcome {
-    let staged = Staged::new(path, true, &Interrupt::default())?;
-    let written = staged.open()?.write_all(page.as_bytes());
-    written.map_err(|error| staged.explain(&Failure::host(path, &error)))?;
-    staged.commit()
 }

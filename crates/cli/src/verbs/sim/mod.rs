@@ -4,13 +4,19 @@ mod combine;
 mod parse;
 mod show;
 
-use pumice_lab::run::{Record, Setup, plan, simulate, sweep};
+use std::path::PathBuf;
+
+use pumice_lab::{
+    report::strip,
+    run::{Record, Setup, plan, simulate, sweep, watch},
+};
 use serde_json::Value;
 
 use crate::{
     failure::{Failure, Outcome},
     output::{self, Output},
     progress::Progress,
+    staged,
     verbs::sim::show::Table,
 };
 
@@ -39,6 +45,10 @@ pub(crate) struct Args {
     /// Requests a second, arriving as a Poisson process, to measure how long they take
     #[arg(long, value_name = "N")]
     rate: Option<f64>,
+    /// Draw the life of the store while it counts as SVG: its segments by head and live part, the next victims
+    /// marked; of one run
+    #[arg(long, value_name = "FILE")]
+    strip: Option<PathBuf>,
     /// Print one JSON document; for several runs, one on each line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -128,12 +138,24 @@ impl Args {
         if let [setup] = setups.as_slice()
             && !self.csv
         {
-            let record = simulate(setup, &progress)?;
+            let record = match &self.strip {
+                Some(path) => {
+                    let (record, life) = watch(setup, &progress)?;
+                    staged::write(path, &strip(&life)?)?;
+                    record
+                }
+                None => simulate(setup, &progress)?,
+            };
             drop(progress);
             return match self.json {
                 true => output::document("sim", json(&record)?),
                 false => output::lines(show::one(&record)),
             };
+        }
+        if self.strip.is_some() {
+            return Err(Failure::usage(
+                "--strip draws one run (want one value for each option, and no --csv)",
+            ));
         }
         let mut output = Output::new();
         let table = Table::new(&setups);
