@@ -53,7 +53,7 @@ impl Server<'_> {
         // Users write beside the copies: those that a checkpoint takes stay free.
         while due > 0 && self.has_room_for_page() {
             if !self.move_one(&mut moving, 0)? {
-                return self.end_move(moving);
+                return self.end_move(&moving);
             }
             due -= 1;
         }
@@ -148,7 +148,7 @@ impl Server<'_> {
 
     fn clean_rest(&mut self, mut moving: Move) -> Result<()> {
         self.move_rest(&mut moving)?;
-        self.end_move(moving)
+        self.end_move(&moving)
     }
 
     /// Copies the live blocks of a chosen segment to the heads of placement.
@@ -200,7 +200,7 @@ impl Server<'_> {
     }
 
     /// The segment is empty, but for what cannot be read.
-    fn end_move(&mut self, moving: Move) -> Result<()> {
+    fn end_move(&mut self, moving: &Move) -> Result<()> {
         self.policies.placement.reclaimed(self.clock, &moving.from);
         self.counters.cleaned += 1;
         self.free_if_empty(moving.victim);
