@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::{F2fs, Features, SuperBlock, WritableF2fs, WritableOptions};
+use pumice_f2fs::{F2fs, MasterKeys, SuperBlock, WritableF2fs, WritableOptions, crypt::NONCE_BYTES};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::Compression;
@@ -342,11 +342,6 @@ fn write_f2fs(
         Ok(sb) => sb,
         Err(error) => return Ok(Err(error)),
     };
-    // New names and contents would not be encrypted.
-    if sb.features().has(Features::ENCRYPT) && !context.key_files.is_empty() {
-        let why = "cannot be written to: with a key an encrypted volume is only read";
-        return Ok(Err(pumice_f2fs::Error::Unsupported(why.to_owned())));
-    }
     let block_bytes = sb.block().bytes();
     let disk = f2fs_disk(path, block_bytes, false)?;
     let options = WritableOptions {
@@ -357,10 +352,26 @@ fn write_f2fs(
         idle_cleaning: context.idle_cleaning,
         compression: context.compression.clone(),
         discard: context.discard,
+        keys: master_keys(context)?,
         clock: Box::new(now),
     };
     let mounted = WritableF2fs::mount(Box::new(disk), options);
     Ok(mounted.map(|fs| Volume::WritableF2fs { fs: Arc::new(fs), path: path.into() }))
+}
+
+/// The keys that were given, to write with.
+fn master_keys(context: &Context) -> Outcome<Option<MasterKeys>> {
+    if context.key_files.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(MasterKeys { keyring: context.keys()?, nonces: Arc::new(random_bytes) }))
+}
+
+/// Random bytes of the system.
+fn random_bytes() -> io::Result<[u8; NONCE_BYTES]> {
+    let mut bytes = [0; NONCE_BYTES];
+    let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if got == NONCE_BYTES { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// A missing device.

@@ -98,6 +98,9 @@ pub enum Error {
         /// The error.
         error: ClusterError,
     },
+    /// The system has no random bytes, which a new encrypted inode needs.
+    #[error("no random bytes: {0}")]
+    Random(String),
     /// Content differs from that which fs-verity sealed.
     #[error("inode {ino}, byte {offset}: {error}")]
     Verity {

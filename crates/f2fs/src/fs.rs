@@ -2,8 +2,8 @@
 
 use pumice_media::ReadAt;
 use pumice_vfs::{
-    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
-    SpaceMode, Stored, Timestamp, XattrMode,
+    Access, Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
+    SpaceInfo, SpaceMode, Stored, Timestamp, XattrMode,
 };
 
 use crate::{
@@ -310,6 +310,15 @@ impl FileSystem for F2fs {
 
     fn release(&self, _: Ino) -> Result<()> {
         Ok(())
+    }
+
+    fn guards_files(&self) -> bool {
+        self.volume().features().guards_files()
+    }
+
+    fn open(&self, ino: Ino, _: Access) -> Result<()> {
+        let (inode, node) = self.file(ino)?;
+        Ok(self.reader.check_key(&inode, &node)?)
     }
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {

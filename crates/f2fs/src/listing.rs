@@ -5,8 +5,8 @@ use pumice_vfs::check_name;
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Dentry, Nid},
+    names::Names,
     nodes::Directory,
-    reader::Names,
 };
 
 /// An entry.
@@ -22,7 +22,7 @@ pub(crate) struct Listed<'a> {
 struct Listing<'a> {
     ino: Nid,
     dir: &'a Directory<'a>,
-    names: &'a Names<'a>,
+    names: &'a Names,
     /// The first thing that cannot be shown, and how many there are.
     damage: Option<Error>,
     damages: u64,
@@ -32,7 +32,7 @@ struct Listing<'a> {
 pub(crate) fn list(
     ino: Nid,
     dir: &Directory<'_>,
-    names: &Names<'_>,
+    names: &Names,
     cookie: u64,
     each: &mut dyn FnMut(Listed<'_>) -> bool,
 ) -> Result<()> {

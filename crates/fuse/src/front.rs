@@ -11,11 +11,11 @@ use std::{
 
 use fuser::{
     BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags, IoctlFlags, KernelConfig,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
-    TimeOrNow, WriteFlags,
+    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite,
+    ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
-use pumice_vfs::{Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrMode};
+use pumice_vfs::{Access, Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrMode};
 
 use crate::{
     acl,
@@ -37,7 +37,7 @@ const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MA
 /// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works. Not
 /// `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves the old bytes in its cache if
 /// others read there meanwhile.
-const WISHES: [InitFlags; 7] = [
+const WISHES: [InitFlags; 6] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
     InitFlags::FUSE_PARALLEL_DIROPS,
@@ -46,8 +46,6 @@ const WISHES: [InitFlags; 7] = [
     InitFlags::FUSE_EXPORT_SUPPORT,
     // It leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
-    // It does without open and release, which do nothing here.
-    InitFlags::FUSE_NO_OPEN_SUPPORT,
 ];
 
 /// The kernel's side of a mount.
@@ -84,6 +82,15 @@ impl<F: FileSystem + ?Sized> Front<F> {
     }
 }
 
+fn access(flags: OpenFlags) -> Access {
+    const APPEND: i32 = 0o2000;
+    match flags.acc_mode() {
+        OpenAccMode::O_RDONLY => Access::Read,
+        _ if flags.0 & APPEND != 0 => Access::Append,
+        _ => Access::Write,
+    }
+}
+
 fn space_mode(mode: i32) -> Option<SpaceMode> {
     const KEEP_SIZE: i32 = 0x01;
     const PUNCH_HOLE: i32 = 0x02;
@@ -114,7 +121,10 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let lists = self.has_lists.then_some(LISTS);
         let directories = (!self.is_watched).then_some(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
-        for wish in WISHES.into_iter().chain(lists).chain(directories) {
+        // It does without open and release, where they do nothing.
+        let opens = self.volume.with(FileSystem::guards_files).unwrap_or_default();
+        let files = (!opens).then_some(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        for wish in WISHES.into_iter().chain(lists).chain(directories).chain(files) {
             if config.add_capabilities(wish).is_ok() {
                 self.granted |= wish;
             }
@@ -263,11 +273,14 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply::entry(reply, &self.view, answer);
     }
 
-    fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, _request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         if self.granted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT) {
             return reply.error(Errno::ENOSYS);
         }
-        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+        match self.volume.serve("open", number.0, |fs| fs.open(ino(number), access(flags))) {
+            Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
+            Err(error) => reply.error(error),
+        }
     }
 
     fn read(

@@ -20,6 +20,8 @@ pub enum Errno {
     Busy = 16,
     /// Exists already.
     Exists = 17,
+    /// The two are in different parts of the file system, between which nothing is moved or linked.
+    CrossDevice = 18,
     /// Not a directory.
     NotDir = 20,
     /// Is a directory.
@@ -92,6 +94,7 @@ impl fmt::Display for Errno {
             Errno::NoAddress => "no such device or address",
             Errno::Busy => "in use",
             Errno::Exists => "file exists",
+            Errno::CrossDevice => "invalid cross-device link",
             Errno::NotDir => "not a directory",
             Errno::IsDir => "is a directory",
             Errno::Invalid => "invalid argument",

@@ -76,6 +76,17 @@ pub enum SpaceMode {
     },
 }
 
+/// The use that a file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Its content is read.
+    Read,
+    /// It is written to, behind its end only.
+    Append,
+    /// It is written to.
+    Write,
+}
+
 /// The target of `seek`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seek {
@@ -198,6 +209,16 @@ pub trait FileSystem {
 
     /// Ends one [`FileSystem::hold`].
     fn release(&self, _ino: Ino) -> Result<()> {
+        Ok(())
+    }
+
+    /// True if [`FileSystem::open`] refuses some files: front ends then call it for each that is opened.
+    fn guards_files(&self) -> bool {
+        false
+    }
+
+    /// Checks that the content of a regular file can be used; whoever opens it is told, as by reading and writing.
+    fn open(&self, _ino: Ino, _access: Access) -> Result<()> {
         Ok(())
     }
 

@@ -96,5 +96,7 @@ pub use counts::Counts;
 pub use error::{Errno, FsError, Result};
 #[cfg(feature = "std")]
 pub use file::File;
-pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name};
+pub use fs::{
+    Access, DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name,
+};
 pub use report::{CheckReport, Finding};

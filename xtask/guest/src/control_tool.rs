@@ -4,6 +4,7 @@
 //! guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
 //! guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt the later contents of an empty directory
 //! guest-control socket PATH           make a socket
+//! guest-control rename FROM TO        move a name, and nothing else where that cannot be
 //! guest-control pace DIR STAT ROUNDS    fill 85 % with files of 16 KiB, then make one with fsync and remove the oldest, so often;
 //!                                     says the most sectors that one call wrote, by a disk's counters, and all of them
 //! guest-control clean MOUNT START END STEP    have F2FS clean each section of its main area; says how many it did
@@ -58,6 +59,7 @@ fn run(words: &[&str]) -> Outcome {
             let (most, all) = pace::sectors_of_calls(Path::new(dir), Path::new(stat), rounds.parse()?)?;
             Ok(writeln!(stdout(), "{most} {all}")?)
         }
+        ["rename", from, to] => Ok(std::fs::rename(from, to)?),
         ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
         _ => Err("no such verb, or not its arguments".into()),
     }

@@ -212,7 +212,7 @@ campaigns! {
         F2FS_CASES of "sequences by each method", such as "100";
         Seeds(1)
     }
-    F2FS_LOCKED = "f2fs: encrypted files without their key, beside Linux" {
+    F2FS_LOCKED = "f2fs: encrypted files, without their key and with it, beside Linux" {
         f2fs: "writable::locked::random";
         F2FS_CASES of "rounds of 200 calls", such as "30";
         Seeds(1)

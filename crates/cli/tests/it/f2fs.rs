@@ -256,7 +256,7 @@ fn a_mount_shows_the_same_tree() {
 }
 
 /// The result of `look` while `dir` is mounted.
-fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
+pub(crate) fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
     let dir = world.path("dir");
     fs::create_dir_all(&dir).unwrap();
     world.say(mount).good();
@@ -291,7 +291,7 @@ fn norecovery_shows_the_checkpoint() {
     }
 }
 
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let can = File::options().read(true).write(true).open("/dev/fuse").is_ok();
     if !can {
         eprintln!("SKIPPED: /dev/fuse cannot be opened, so nothing was tested");

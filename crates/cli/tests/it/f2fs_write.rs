@@ -2,11 +2,15 @@
 
 use std::{
     fs::{self, File},
+    io::Write,
     path::Path,
     process::Command,
 };
 
-use crate::common::World;
+use crate::{
+    common::World,
+    f2fs::{can_mount, mounted},
+};
 
 /// A new volume, empty, in `card`.
 fn card() -> World {
@@ -125,16 +129,86 @@ fn compressed_files_are_written() {
 
 #[test]
 fn what_is_not_written_is_refused_by_name() {
-    for (name, key, word) in [("encrypt", "--key-file key ", "with a key"), ("zoned", "", "blkzoned")] {
-        let world = golden(name);
-        fs::write(world.path("key"), [7; 64]).unwrap();
-        let before = fs::read(world.path("card")).unwrap();
-        world.say(&format!("{key}mkdir card /dir")).bad(1, &["cannot be written to", word]);
-        fs::create_dir(world.path("mnt")).unwrap();
-        world.say(&format!("{key}mount -o rw card mnt")).bad(1, &["cannot be written to", word]);
-        world.say(&format!("{key}mount --dry-run -o ro card mnt")).good();
-        assert!(before == fs::read(world.path("card")).unwrap());
+    let world = golden("zoned");
+    let before = fs::read(world.path("card")).unwrap();
+    world.say("mkdir card /dir").bad(1, &["cannot be written to", "blkzoned"]);
+    fs::create_dir(world.path("mnt")).unwrap();
+    world.say("mount -o rw card mnt").bad(1, &["cannot be written to", "blkzoned"]);
+    world.say("mount --dry-run -o ro card mnt").good();
+    assert!(before == fs::read(world.path("card")).unwrap());
+}
+
+/// The verbs write with the key: names and contents are there with it, and nowhere without.
+#[test]
+fn encrypted_files_are_written_with_their_key() {
+    let world = golden("encrypt");
+    fs::write(world.path("key"), (0..64).collect::<Vec<u8>>()).unwrap();
+    fs::write(world.path("other"), [7; 64]).unwrap();
+    fs::write(world.path("wrapped"), [7; 100]).unwrap();
+    fs::write(world.path("secret"), "what nobody may read\n".repeat(3000)).unwrap();
+    let before = fs::read(world.path("card")).unwrap();
+    world.say("--key-file wrapped mkdir card /dir").bad(1, &["wrapped", "hardware"]);
+    world.say("--key-file other put card secret /adiantum").bad(1, &["secret", "key not available"]);
+    assert!(before == fs::read(world.path("card")).unwrap(), "nothing was written");
+    world.say("--key-file key put card secret /adiantum").good();
+    world.say("--key-file key mkdir card /aes-pad32/dir").good();
+    world.say("--key-file key put card secret /aes-pad32/dir/also").good();
+    world.say("--key-file key ln -s card target /aes-pad32/dir/link").good();
+    world.say("--key-file key mv card /aes-pad32/dir /adiantum/dir").bad(1, &["cross-device"]);
+    world.say("--key-file key get card /aes-pad32/dir/also back").good();
+    assert!(fs::read(world.path("back")).unwrap() == fs::read(world.path("secret")).unwrap());
+    assert!(!world.say("ls -R card").good().contains("secret"));
+    assert!(world.say("--key-file key ls -R card").good().contains("secret"));
+    world.say("fsck -n card").good();
+    let bytes = fs::read(world.path("card")).unwrap();
+    assert!(!bytes.windows(20).any(|window| window == b"what nobody may read"));
+}
+
+/// On a mount with the key any program writes; without it a file cannot even be opened, nor a sealed one to be written.
+#[test]
+fn a_mount_writes_encrypted_files_and_guards_others() {
+    if !can_mount() {
+        return;
     }
+    let world = golden("encrypt");
+    fs::write(world.path("key"), (0..64).collect::<Vec<u8>>()).unwrap();
+    let dir = world.path("dir");
+    mounted(&world, "--key-file key mount --daemon card dir", || {
+        fs::write(dir.join("adiantum/new"), "words".repeat(9000)).unwrap();
+        let mut file = File::options().append(true).open(dir.join("adiantum/size-4097")).unwrap();
+        file.write_all(b"more").unwrap();
+        file.sync_all().unwrap();
+        fs::create_dir(dir.join("aes128/sub")).unwrap();
+        fs::rename(dir.join("aes128/size-17"), dir.join("aes128/sub/moved")).unwrap();
+        let refused = fs::rename(dir.join("aes128/sub/moved"), dir.join("adiantum/moved")).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(18), "EXDEV");
+        std::os::unix::fs::symlink("target", dir.join("aes128/sub/link")).unwrap();
+    });
+    world.say("fsck -n card").good();
+    mounted(&world, "--key-file key mount --daemon card dir", || {
+        assert_eq!(fs::read_to_string(dir.join("adiantum/new")).unwrap(), "words".repeat(9000));
+        assert!(fs::read(dir.join("adiantum/size-4097")).unwrap().ends_with(b"more"));
+        assert_eq!(fs::read(dir.join("aes128/sub/moved")).unwrap().len(), 17);
+        assert_eq!(fs::read_link(dir.join("aes128/sub/link")).unwrap(), Path::new("target"));
+    });
+    mounted(&world, "mount --daemon card dir", || {
+        let entries = fs::read_dir(dir.join("adiantum")).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> = entries.filter(|path| path.symlink_metadata().unwrap().is_file()).collect();
+        assert!(files.len() > 5);
+        for file in files {
+            assert_eq!(File::open(file).unwrap_err().raw_os_error(), Some(126), "ENOKEY");
+        }
+        assert!(File::open(dir.join("clear")).is_ok());
+    });
+    let world = golden("verity");
+    let dir = world.path("dir");
+    mounted(&world, "mount --daemon card dir", || {
+        let sealed =
+            fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+        let open = |path| File::options().append(true).open(path).map_err(|error| error.raw_os_error());
+        let opened: Vec<_> = sealed.map(open).collect();
+        assert!(opened.iter().any(|opened| matches!(opened, Err(Some(1)))), "EPERM: {opened:?}");
+    });
 }
 
 #[test]

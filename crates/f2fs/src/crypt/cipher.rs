@@ -69,25 +69,37 @@ impl Cipher {
         Ok(())
     }
 
-    /// Encrypts a name in place; `None` if this cipher is not for names or the name is too short.
-    pub(super) fn encrypt_name(&self, iv: &[u8; IV_BYTES], name: &mut [u8]) -> Option<()> {
-        if name.len() < BLOCK_BYTES {
-            return None;
+    /// Encrypts in place; at least 16 bytes, for contents a multiple of that.
+    pub(super) fn encrypt(&self, iv: &[u8; IV_BYTES], bytes: &mut [u8]) -> Result<(), CryptError> {
+        let length = bytes.len();
+        let wrong = CryptError::Length(length);
+        if length < BLOCK_BYTES {
+            return Err(wrong);
         }
         let short = Array(first_chunk::<BLOCK_BYTES>(iv));
         match self {
-            Cipher::Cts256(aes) => encrypt_cts(&**aes, &short, name),
-            Cipher::Cts128(aes) => encrypt_cts(&**aes, &short, name),
-            Cipher::Adiantum(adiantum) => {
-                adiantum.encrypt(iv, name);
-                Some(())
+            Cipher::Xts(xts) => xts.encrypt_sector(bytes, short),
+            Cipher::Cts256(aes) => encrypt_cts(&**aes, &short, bytes).ok_or(wrong)?,
+            Cipher::Cts128(aes) => encrypt_cts(&**aes, &short, bytes).ok_or(wrong)?,
+            Cipher::CbcEssiv { data, vector } => {
+                let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
+                if !rest.is_empty() {
+                    return Err(wrong);
+                }
+                let mut encrypted = short;
+                vector.encrypt_block(&mut encrypted);
+                cbc::Encryptor::inner_iv_init((**data).clone(), &encrypted).encrypt_blocks(blocks);
             }
-            Cipher::Hctr2(hctr2) => {
-                hctr2.encrypt(iv, name);
-                Some(())
-            }
-            Cipher::Xts(_) | Cipher::CbcEssiv { .. } => None,
+            Cipher::Adiantum(adiantum) => adiantum.encrypt(iv, bytes),
+            Cipher::Hctr2(hctr2) => hctr2.encrypt(iv, bytes),
         }
+        Ok(())
+    }
+
+    /// True if each 16 bytes are encrypted by themselves: where only some sectors of a block were written, the others
+    /// can still be read.
+    pub(super) fn bears_tearing(&self) -> bool {
+        matches!(self, Cipher::Xts(_))
     }
 }
 

@@ -168,6 +168,20 @@ impl Context {
         context.unwrap_or(Err(CryptError::Context { bytes: value.len(), version }))
     }
 
+    /// The value of the attribute of a new inode in a directory with the value `of_directory`: its policy, and a nonce of
+    /// its own.
+    pub fn inherited(of_directory: &[u8], nonce: [u8; NONCE_BYTES]) -> Result<Vec<u8>, CryptError> {
+        Context::parse(of_directory)?;
+        // Both versions end with the nonce.
+        let policy = of_directory.get(..of_directory.len() - NONCE_BYTES).unwrap_or_default();
+        Ok([policy, &nonce].concat())
+    }
+
+    /// True if the two differ in nothing but the nonce: inodes of one policy may share a directory.
+    pub fn has_policy_of(&self, other: &Context) -> bool {
+        Context { nonce: other.nonce, ..*self } == *other
+    }
+
     fn from_v1(raw: &RawContextV1) -> Result<Context, CryptError> {
         let path = key_path(raw.flags)?;
         if !matches!(path, KeyPath::PerFile | KeyPath::Direct) {

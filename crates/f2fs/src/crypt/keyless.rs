@@ -35,6 +35,16 @@ impl FileKey {
     }
 
     /// Never called.
+    pub fn encrypt_block(&self, _index: u64, _block: &mut [u8]) -> Result<(), CryptError> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn bears_tearing(&self) -> bool {
+        match *self {}
+    }
+
+    /// Never called.
     pub fn decrypt_name(&self, _name: &[u8]) -> Result<Vec<u8>, CryptError> {
         match *self {}
     }
@@ -46,6 +56,11 @@ impl FileKey {
 
     /// Never called.
     pub fn decrypt_link(&self, _stored: &[u8]) -> Result<Vec<u8>, CryptError> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn encrypt_link(&self, _target: &[u8], _block_bytes: usize) -> Result<Vec<u8>, CryptError> {
         match *self {}
     }
 

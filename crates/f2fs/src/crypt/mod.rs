@@ -2,7 +2,7 @@
 //!
 //! An encrypted inode has an extended attribute of index [`XATTR_INDEX`] and name [`XATTR_NAME`], its context: which
 //! master key, which ciphers, which way to the key of the file. [`Keyring::file_key`] goes that way; the [`FileKey`]
-//! decrypts. Without the key a name is shown as [`NoKeyName`].
+//! decrypts and encrypts. Without the key a name is shown as [`NoKeyName`].
 
 #[cfg(feature = "ciphers")]
 mod adiantum;
@@ -66,7 +66,7 @@ pub enum CryptError {
     #[error("no key {0} was given; give it with --key-file")]
     NoKey(KeyName),
     /// A master key of a length that none has.
-    #[error("a master key has {0} bytes, want 16 to 64")]
+    #[error("a master key has {0} bytes, want 16 to 64{hint}", hint = wrapped(*.0))]
     KeyLength(usize),
     /// The master key is shorter than the cipher wants.
     #[error("master key of {has} bytes is too short for a cipher that wants {wants}")]
@@ -82,6 +82,11 @@ pub enum CryptError {
     /// The bytes to be decrypted are too few or too many, or not whole blocks.
     #[error("{0} encrypted bytes are no whole name, link or block")]
     Length(usize),
+}
+
+/// A hint for a key that is longer than any raw one.
+fn wrapped(bytes: usize) -> &'static str {
+    if bytes > 64 { "; a key wrapped by hardware is of use to that hardware only" } else { "" }
 }
 
 #[cfg(test)]

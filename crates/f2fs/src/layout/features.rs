@@ -64,6 +64,11 @@ impl Features {
     /// Several summaries share a block where blocks are larger than 4 KiB.
     pub const PACKED_SSA: Features = Features(0x1_0000);
 
+    /// True if some files may not be opened by all: encrypted and sealed ones.
+    pub(crate) fn guards_files(self) -> bool {
+        self.has(Features::ENCRYPT) || self.has(Features::VERITY)
+    }
+
     /// True if all of `other` are set.
     pub fn has(self, other: Features) -> bool {
         self.0 & other.0 == other.0

@@ -229,13 +229,26 @@ impl Inode {
         }
     }
 
-    /// Remembers a name that it has in a directory.
-    pub(crate) fn set_name(&mut self, dir: Nid, name: &[u8]) {
+    /// Remembers a name that it has in a directory, by the bytes and the hash that stand there.
+    pub(crate) fn set_name(&mut self, dir: &Inode, name: &[u8], hash: u32) {
         debug_assert!(name.len() <= self.name.len());
-        self.parent = dir;
+        self.parent = dir.ino;
         self.name_len = crate::word::word(name.len());
         self.name = [0; 255];
         self.name.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+        if !dir.is_encrypted() {
+            self.advise = self.advise.without(Advise::ENC_NAME);
+            return;
+        }
+        self.advise = self.advise.with(Advise::ENC_NAME);
+        if !dir.is_casefolded() {
+            return;
+        }
+        // Rolling forward has no keys, and finds the hash behind the name. Without room for it the name is not used.
+        match self.name.get_mut(name.len()..name.len() + 4) {
+            Some(behind) => behind.copy_from_slice(&hash.to_le_bytes()),
+            None => self.advise = self.advise.with(Advise::LOST_PINO),
+        }
     }
 
     /// The words of a device: small numbers in the old encoding, others behind it.
@@ -292,6 +305,42 @@ impl Inode {
     /// True if the content (of a directory: the names) is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.advise.has(Advise::ENCRYPT)
+    }
+
+    /// Its content is encrypted from now on.
+    pub(crate) fn set_encrypted(&mut self) {
+        self.advise = self.advise.with(Advise::ENCRYPT);
+    }
+
+    /// True if it is encrypted in a directory that is: device nodes, pipes and sockets have nothing but their names.
+    pub(crate) fn can_be_encrypted(&self) -> bool {
+        matches!(self.kind, FileKind::File | FileKind::Dir | FileKind::Symlink)
+    }
+
+    /// True if nothing of it may be changed.
+    pub(crate) fn is_immutable(&self) -> bool {
+        self.flags.has(InodeFlags::IMMUTABLE)
+    }
+
+    /// True if bytes are written behind its end only.
+    pub(crate) fn is_added_to(&self) -> bool {
+        self.flags.has(InodeFlags::APPEND)
+    }
+
+    /// True if bytes may be written from `offset` on.
+    pub(crate) fn takes_bytes_at(&self, offset: u64) -> bool {
+        !self.is_added_to() || offset >= self.size
+    }
+
+    /// True if it may have a name in a directory by their projects.
+    pub(crate) fn fits_project_of(&self, dir: &Inode) -> bool {
+        let project = |inode: &Inode| inode.extra.map_or(0, |extra| extra.project);
+        !dir.flags.has(InodeFlags::PROJECT_INHERIT) || project(self) == project(dir)
+    }
+
+    /// True if its blocks are encrypted as a whole: those of a directory or a link are not.
+    pub(crate) fn has_encrypted_content(&self) -> bool {
+        self.is_encrypted() && self.kind == FileKind::File
     }
 
     /// True if names that differ only in case are the same.
@@ -399,6 +448,13 @@ impl Inode {
             .and_then(|rest| <[U32; 5]>::read_from_prefix(rest).ok())
             .map_or([U32::ZERO; 5], |(raw, _)| raw);
         raw.map(|nid| Nid(nid.get()))
+    }
+
+    /// The hash that stands behind its name, if there was room for it: of a name in a directory that is encrypted and
+    /// ignores case.
+    pub(crate) fn hash_behind_name(&self) -> Option<u32> {
+        let behind = self.name.get(self.name_len as usize..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*behind))
     }
 
     /// The name it was last known by; empty if its length is out of bounds.

@@ -97,6 +97,10 @@ impl InodeFlags {
     pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
     /// Not compressed, and new inodes in it are not either, though its directory hands that down.
     pub const NOT_COMPRESSED: InodeFlags = InodeFlags(0x400);
+    /// A directory whose names are hashed, as all are; the kernel sets it for new ones.
+    pub const INDEX: InodeFlags = InodeFlags(0x1000);
+    /// New inodes in it have its project, and none of another comes into it.
+    pub const PROJECT_INHERIT: InodeFlags = InodeFlags(0x2000_0000);
     /// Names differ only in case are the same.
     pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
     /// Stands for a whole device.

@@ -1,10 +1,10 @@
 //! The blocks of a file as they stand on the medium, decrypted.
 
-use super::secrets::Secret;
 use crate::{
     error::{Error, Result},
     layout::{BlockAddr, Inode},
     nodes::{Mapped, Nodes, Run, outside},
+    secrets::{self, Secret},
     volume::Node,
 };
 
@@ -63,12 +63,8 @@ impl FileBlocks<'_> {
     /// Decrypts the blocks from `index` on, if the content is encrypted.
     pub(super) fn decrypt(&self, index: u64, blocks: &mut [u8]) -> Result<()> {
         let Some(secret) = &self.secret else { return Ok(()) };
-        for (index, block) in (index..).zip(blocks.chunks_mut(self.nodes.volume().block_size().width())) {
-            secret
-                .decrypt_block(index, block)
-                .map_err(|error| Error::Crypt { ino: self.inode.ino, error })?;
-        }
-        Ok(())
+        let width = self.nodes.volume().block_size().width();
+        secrets::decrypt(secret, self.inode.ino, index, width, blocks)
     }
 
     /// Bytes from `inside` on of the blocks from `addr` on. Whole blocks go straight into the buffer.

@@ -1,7 +1,7 @@
 //! The bytes of a file: inside its inode, in plain blocks or in compressed clusters.
 
-use super::{blocks::FileBlocks, secrets::Secrets};
-use crate::{error::Result, layout::Inode, nodes::Nodes, sealed::Bytes, volume::Node};
+use super::blocks::FileBlocks;
+use crate::{error::Result, layout::Inode, nodes::Nodes, sealed::Bytes, secrets::Secret, volume::Node};
 
 /// A file that was opened to read from it.
 pub(super) struct Content<'a> {
@@ -9,14 +9,14 @@ pub(super) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
+    /// `secret` is the key of what is encrypted.
     pub(super) fn new(
         nodes: &'a Nodes,
-        secrets: &Secrets,
+        secret: Option<Secret>,
         inode: &'a Inode,
         node: &'a Node,
-    ) -> Result<Content<'a>> {
-        let secret = secrets.of_content(nodes, inode, node)?;
-        Ok(Content { blocks: FileBlocks { nodes, inode, node, secret } })
+    ) -> Content<'a> {
+        Content { blocks: FileBlocks { nodes, inode, node, secret } }
     }
 
     /// Fills the beginning of `buffer`, as far as a run of one sort reaches.

@@ -3,24 +3,22 @@
 mod blocks;
 mod cluster;
 mod content;
-mod names;
-mod secrets;
 
 use pumice_vfs::{Errno, Stored};
 
 use crate::{
-    crypt::{Keyring, NoKeyName},
+    crypt::{self, Keyring, NoKeyName},
     error::{Error, Place, Result, corrupt},
     layout::{Inode, XattrSpace},
+    names::Names,
     nodes::{Directory, Found, Mapped, Nodes},
     sealed::{Bytes, Sealed, Verifiers},
+    secrets::{Secret, Secrets},
     verity,
     volume::Node,
 };
 
 use content::Content;
-pub(crate) use names::Names;
-use secrets::Secrets;
 
 /// Longest target of a symbolic link.
 const TARGET_MAX: u64 = 4096;
@@ -89,8 +87,28 @@ impl Reader {
         self.sealed(&content, node)?.check()
     }
 
+    /// Checks that the key of a file's content was given, if that is encrypted.
+    pub(crate) fn check_key(&self, inode: &Inode, node: &Node) -> Result<()> {
+        self.content_key(inode, node).map(drop)
+    }
+
+    fn content_key(&self, inode: &Inode, node: &Node) -> Result<Option<Secret>> {
+        let sb = self.nodes.volume().super_block();
+        self.secrets.of_content(sb, inode, || self.context(inode, node))
+    }
+
     fn content<'a>(&'a self, inode: &'a Inode, node: &'a Node) -> Result<Content<'a>> {
-        Content::new(&self.nodes, &self.secrets, inode, node)
+        Ok(Content::new(&self.nodes, self.content_key(inode, node)?, inode, node))
+    }
+
+    /// The attribute with the encryption context.
+    fn context(&self, inode: &Inode, node: &Node) -> Result<Option<Vec<u8>>> {
+        self.nodes.hidden_xattr(inode, node, XattrSpace::Encryption, crypt::XATTR_NAME)
+    }
+
+    /// The key of an encrypted inode, if it was given.
+    fn secret(&self, inode: &Inode, node: &Node) -> Result<Option<Secret>> {
+        self.secrets.of(self.nodes.volume().super_block(), inode, || self.context(inode, node))
     }
 
     fn sealed<'a>(&'a self, content: &'a Content<'a>, node: &Node) -> Result<Sealed<'a>> {
@@ -100,21 +118,19 @@ impl Reader {
     }
 
     /// The form of the names in a directory.
-    pub(crate) fn names<'a>(&self, inode: &'a Inode, node: &Node) -> Result<Names<'a>> {
-        let secret =
-            if inode.is_encrypted() { self.secrets.of_names(&self.nodes, inode, node)? } else { None };
-        Ok(Names::new(self.nodes.volume(), inode, secret))
+    pub(crate) fn names(&self, inode: &Inode, node: &Node) -> Result<Names> {
+        let secret = if inode.is_encrypted() { self.secret(inode, node)? } else { None };
+        Ok(Names::new(self.nodes.volume().super_block(), inode, secret))
     }
 
     /// The entry of a name as it is shown.
     pub(crate) fn lookup(&self, inode: &Inode, node: &Node, name: &[u8]) -> Result<Found> {
         let directory = Directory::new(&self.nodes, inode, node);
         let names = self.names(inode, node)?;
-        let sought = names.seek(name)?;
-        let mut found = directory.find(sought.hash, &|dentry| names.is(&sought, dentry))?;
+        let name = names.name(name)?;
+        let mut found = directory.find(name.hash(), &|dentry| name.is(dentry))?;
         if found.is_none() && names.is_lenient() {
-            found =
-                directory.find_in_blocks(0, directory.leaves(), &|dentry| names.is_same(&sought, dentry))?;
+            found = directory.find_in_blocks(0, directory.leaves(), &|dentry| name.is_same(dentry))?;
         }
         found.ok_or(Error::Errno(Errno::NoEntry))
     }
@@ -127,7 +143,7 @@ impl Reader {
         if !inode.is_encrypted() {
             return Ok(target);
         }
-        let shown = match self.secrets.of_names(&self.nodes, inode, node)? {
+        let shown = match self.secret(inode, node)? {
             Some(key) => key.decrypt_link(&target),
             None => NoKeyName::of_link(&target).map(|name| name.encode()),
         };

@@ -5,12 +5,11 @@ use pumice_vfs::{Errno, FileKind};
 use super::{Link, Replay};
 use crate::{
     error::{Error, Result},
-    fold::fold_or_bytes,
-    hash::name_hash,
     layout::{
         DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets,
         file_type,
     },
+    names::Name,
     nodes::{Directory, Found, Mapped, Patched},
     volume::Node,
 };
@@ -19,10 +18,9 @@ use zerocopy::IntoBytes;
 
 /// A name that is to be put into a directory.
 struct NewName {
-    hash: u32,
+    name: Name,
     ino: Nid,
     file_type: u8,
-    name: Vec<u8>,
 }
 
 impl Replay<'_> {
@@ -51,27 +49,13 @@ impl Replay<'_> {
         if dir.kind != FileKind::Dir {
             return Ok(None);
         }
-        let stored = inode.last_name();
-        let hash = match (dir.is_encrypted(), dir.is_casefolded()) {
-            // Without the key nobody could know the hash; it stands behind the name.
-            (true, true) => {
-                let behind = inode.name.get(stored.len()..).and_then(|rest| rest.first_chunk());
-                match behind {
-                    Some(bytes) => u32::from_le_bytes(*bytes),
-                    None => return Ok(None),
-                }
-            }
-            (false, true) => name_hash(&fold_or_bytes(stored, false).unwrap_or_default()),
-            _ => name_hash(stored),
-        };
         let file_type = file_type(inode.kind);
-        Ok(Some(NewName { hash, ino: inode.ino, file_type, name: stored.to_vec() }))
+        Ok(Name::remembered(&dir, inode).map(|name| NewName { name, ino: inode.ino, file_type }))
     }
 
     fn holder(&self, dir: Nid, name: &NewName) -> Result<Option<Found>> {
         let (inode, node) = self.nodes.inode(dir)?;
-        Directory::new(self.nodes, &inode, &node)
-            .find(name.hash, &|dentry| dentry.hash == name.hash && dentry.name == name.name)
+        Directory::new(self.nodes, &inode, &node).find(name.name.hash(), &|dentry| name.name.is(dentry))
     }
 
     /// Takes a name away, and the inode behind it if it was its last.
@@ -110,7 +94,7 @@ impl Replay<'_> {
                 self.change(dir, |dir| dir.depth = level + 1)?;
             }
             let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
-            let first = start + u64::from(name.hash) % buckets * blocks;
+            let first = start + u64::from(name.name.hash()) % buckets * blocks;
             for index in first..first + blocks {
                 self.make_leaf(dir, index)?;
                 let (inode, node) = self.nodes.inode(dir)?;
@@ -126,8 +110,9 @@ impl Replay<'_> {
     /// Puts a name into the first gap of a block that is wide enough; false if there is none.
     fn insert_in(&mut self, inode: &Inode, node: &Node, index: u64, name: &NewName) -> Result<bool> {
         let (mut bytes, layout) = self.leaf(inode, node, index)?;
+        let NewName { name, ino, file_type } = name;
         let dentry =
-            Dentry { slot: 0, hash: name.hash, ino: name.ino, file_type: name.file_type, name: &name.name };
+            Dentry { slot: 0, hash: name.hash(), ino: *ino, file_type: *file_type, name: name.bytes() };
         let slots = dentry.slots();
         let is_free = |slot: u32| (slot..slot + slots).all(|slot| !layout.is_used(&bytes, slot));
         let Some(slot) = (0..layout.slots.saturating_sub(slots - 1)).find(|slot| is_free(*slot)) else {

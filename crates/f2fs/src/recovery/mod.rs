@@ -4,7 +4,10 @@
 mod entries;
 mod nodes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
+};
 
 use pumice_vfs::Timestamp;
 
@@ -26,6 +29,36 @@ pub struct Recovery {
     pub names: u64,
 }
 
+/// A promise of fsync that cannot be kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BrokenPromise {
+    /// The inode; `None` if it is about all that was promised since the checkpoint.
+    pub ino: Option<Nid>,
+    /// The reason.
+    pub why: String,
+}
+
+impl BrokenPromise {
+    /// The promises of an inode.
+    pub(crate) fn of(ino: Nid, why: impl fmt::Display) -> BrokenPromise {
+        BrokenPromise { ino: Some(ino), why: why.to_string() }
+    }
+
+    /// All of them.
+    pub(crate) fn of_all(why: impl fmt::Display) -> BrokenPromise {
+        BrokenPromise { ino: None, why: why.to_string() }
+    }
+}
+
+impl fmt::Display for BrokenPromise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ino {
+            Some(ino) => write!(f, "promises of fsync to inode {ino}: {}", self.why),
+            None => write!(f, "promises of fsync since the checkpoint: {}", self.why),
+        }
+    }
+}
+
 /// The facts about an inode in the chain.
 struct Entry {
     /// Its last node with an fsync mark: later ones were not promised.
@@ -43,59 +76,70 @@ struct Replay<'a> {
     now: Timestamp,
     entries: BTreeMap<Nid, Entry>,
     done: Recovery,
-    /// Leaves out inodes whose nodes make no sense.
-    leaves_out: bool,
+    /// The end of the chain, if inodes are left out whose nodes make no sense.
+    end: Option<u64>,
+    /// The inodes that were left out.
+    broken: Vec<BrokenPromise>,
 }
 
 impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
-        self.roll(now, false)
+        self.roll(now, None).map(|(recovery, _)| recovery)
     }
 
-    /// Rolls forward as far as the nodes make sense: a promise that does not is left out, and others are kept.
-    pub(crate) fn recover_sound(&mut self, now: Timestamp) -> Result<Recovery> {
-        self.roll(now, true)
+    /// Rolls forward as far as the nodes make sense: a promise that does not is left out, and others are kept. A chain
+    /// that comes back to itself ends there.
+    pub(crate) fn recover_sound(&mut self, now: Timestamp) -> Result<(Recovery, Vec<BrokenPromise>)> {
+        let end = self.chain_blocks()?.len() as u64;
+        self.roll(now, Some(end))
     }
 
-    fn roll(&mut self, now: Timestamp, leaves_out: bool) -> Result<Recovery> {
+    fn roll(&mut self, now: Timestamp, end: Option<u64>) -> Result<(Recovery, Vec<BrokenPromise>)> {
         // A volume that was made to be read was never written to since. While checkpoints are switched off fsync promises
         // nothing.
         let is_paused = self.chained().flags().has(CpFlags::DISABLED);
         if self.volume().features().has(Features::RO) || is_paused {
-            return Ok(Recovery::default());
+            return Ok((Recovery::default(), Vec::new()));
         }
-        let entries = self.promised()?;
-        let mut replay = Replay { nodes: self, now, entries, done: Recovery::default(), leaves_out };
+        let entries = self.promised(end)?;
+        let (done, broken) = (Recovery::default(), Vec::new());
+        let mut replay = Replay { nodes: self, now, entries, done, end, broken };
         replay.done.inodes = replay.entries.len();
         if !replay.entries.is_empty() {
             replay.run()?;
         }
-        Ok(replay.done)
+        Ok((replay.done, replay.broken))
     }
 
-    /// The nodes of the chain, in their order.
-    fn chain(&self) -> Chain<'_> {
+    /// The nodes of the chain, in their order. One that comes back to itself is an error, unless its end is known.
+    fn chain(&self, end: Option<u64>) -> Chain<'_> {
         let (segno, offset) = self.chained().node_log(1);
         let next = self.volume().segment_start(segno).plus(u32::from(offset)).unwrap_or(BlockAddr::NULL);
-        Chain { nodes: self, next, seen: 0, turtle: next, limit: 1 }
+        Chain { nodes: self, next, seen: 0, turtle: next, limit: 1, end }
     }
 
-    /// The addresses of the nodes of the chain.
+    /// The addresses of the nodes of the chain, up to where it comes back to itself.
     pub(crate) fn chain_blocks(&self) -> Result<Vec<BlockAddr>> {
-        let (mut chain, mut blocks) = (self.chain(), Vec::new());
-        while let Some(link) = chain.next()? {
+        let (mut chain, mut blocks, mut seen) = (self.chain(Some(u64::MAX)), Vec::new(), HashSet::new());
+        while let Some(link) = chain.next()?.filter(|link| seen.insert(link.addr)) {
             blocks.push(link.addr);
         }
         Ok(blocks)
     }
 
-    /// Inodes that fsync promised something of.
-    fn promised(&self) -> Result<BTreeMap<Nid, Entry>> {
+    /// Inodes that fsync promised something of, as far as the chain does not come back to itself.
+    pub(crate) fn promised_inodes(&self) -> Result<Vec<Nid>> {
+        let end = self.chain_blocks()?.len() as u64;
+        Ok(self.promised(Some(end))?.into_keys().collect())
+    }
+
+    /// The same, with the facts about each.
+    fn promised(&self, end: Option<u64>) -> Result<BTreeMap<Nid, Entry>> {
         let orphans: BTreeSet<Nid> =
             self.volume().orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect();
         let mut entries: BTreeMap<Nid, Entry> = BTreeMap::new();
-        let mut chain = self.chain();
+        let mut chain = self.chain(end);
         while let Some(link) = chain.next()? {
             let ino = link.footer.ino;
             let new_name = link.is_inode() && link.footer.is_dentry;
@@ -140,11 +184,13 @@ struct Chain<'a> {
     seen: u64,
     turtle: BlockAddr,
     limit: u64,
+    /// The number of nodes, if it is known.
+    end: Option<u64>,
 }
 
 impl Chain<'_> {
     fn next(&mut self) -> Result<Option<Link>> {
-        if !self.nodes.volume().is_main(self.next) {
+        if self.end == Some(self.seen) || !self.nodes.volume().is_main(self.next) {
             return Ok(None);
         }
         let (addr, block) = (self.next, self.nodes.volume().block(self.next)?);
@@ -154,7 +200,7 @@ impl Chain<'_> {
         }
         self.next = footer.next;
         self.seen += 1;
-        if self.next == self.turtle {
+        if self.end.is_none() && self.next == self.turtle {
             return Err(corrupt(
                 Place::Block(addr),
                 "the chain of promised nodes comes back to",
@@ -189,9 +235,9 @@ impl Replay<'_> {
             self.or_leave_out(ino, done)?;
         }
         // The chain was walked once: it ends.
-        let mut next = self.nodes.chain().next;
-        while let Some(link) = (Chain { next, ..self.nodes.chain() }).next()? {
-            next = link.footer.next;
+        let (mut next, mut seen) = (self.nodes.chain(None).next, 0);
+        while let Some(link) = (Chain { next, seen, ..self.nodes.chain(self.end) }).next()? {
+            (next, seen) = (link.footer.next, seen + 1);
             let done = self.link(&link);
             self.or_leave_out(link.footer.ino, done)?;
         }
@@ -201,8 +247,9 @@ impl Replay<'_> {
     /// Damage to an inode ends the replay, or leaves out what comes of that inode.
     fn or_leave_out(&mut self, ino: Nid, done: Result<()>) -> Result<()> {
         match done {
-            Err(Error::Corrupt(_)) if self.leaves_out => {
+            Err(error @ Error::Corrupt(_)) if self.end.is_some() => {
                 self.entries.remove(&ino);
+                self.broken.push(BrokenPromise::of(ino, error));
                 Ok(())
             }
             done => done,

@@ -14,6 +14,7 @@ use crate::{
     error::Result,
     layout::{Checkpoint, Nid},
     nodes::Nodes,
+    recovery::BrokenPromise,
     volume::Volume,
     writable::WritableF2fs,
 };
@@ -25,23 +26,22 @@ const CACHE_BYTES: usize = 1 << 20;
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 
 /// Gives inodes names, their own if they are known. Inodes without a name and without a link were deleted, and become
-/// orphans.
+/// orphans. Returns the promises that were not kept.
 pub(super) fn mend(
     draft: &Draft,
     report: &Report,
     homeless: BTreeSet<Homeless>,
     chained: Option<&Checkpoint>,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<Vec<BrokenPromise>> {
     let unnamed = unnamed(draft, report)?;
     let own = own_names(draft, &unnamed)?;
     if unnamed.is_empty() && homeless.is_empty() && chained.is_none() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let promised = chained.and_then(|chained| promised(draft, chained, now));
-    let mount = |promised: Option<&Nodes>| WritableF2fs::mount_mended(Box::new(draft.clone()), now, promised);
-    // Promises that cannot be kept do not keep others from their names.
-    let fs = mount(promised.as_ref()).or_else(|_| mount(None))?;
+    let mut broken = Vec::new();
+    let promised = chained.and_then(|chained| promised(draft, chained, now, &mut broken));
+    let fs = mount(draft, promised, now, &mut broken)?;
     let mut named = BTreeSet::new();
     for Homeless { directory, name, ino } in homeless {
         // A name that cannot be made leaves its inode to lost+found.
@@ -60,14 +60,58 @@ pub(super) fn mend(
             fs.adopt(above, format!("#{ino}").as_bytes(), ino)?;
         }
     }
-    fs.unmount()
+    fs.unmount()?;
+    Ok(broken)
 }
 
-/// The promises of fsync behind a checkpoint, on the volume as it is mended.
-fn promised(draft: &Draft, chained: &Checkpoint, now: Timestamp) -> Option<Nodes> {
-    let volume = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES).ok()?;
-    let mut nodes = Nodes::behind(volume, chained.clone());
-    nodes.recover_sound(now).ok().filter(|found| found.inodes > 0).map(|_| nodes)
+/// Inodes with promises of fsync, and all nodes as they were promised.
+type Promised = (Vec<Nid>, Nodes);
+
+/// The promises of fsync behind a checkpoint, on the volume as it is mended; `None` if there are none that can be kept.
+fn promised(
+    draft: &Draft,
+    chained: &Checkpoint,
+    now: Timestamp,
+    broken: &mut Vec<BrokenPromise>,
+) -> Option<Promised> {
+    let opened = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES);
+    let found = opened.and_then(|volume| {
+        let nodes = Nodes::behind(volume, chained.clone());
+        Ok((nodes.promised_inodes()?, nodes))
+    });
+    let found = found.map_err(|error| broken.push(BrokenPromise::of_all(error)));
+    let (inos, mut nodes) = found.ok().filter(|(inos, _)| !inos.is_empty())?;
+    match nodes.recover_sound(now) {
+        Ok((_, left_out)) => {
+            broken.extend(left_out);
+            Some((inos, nodes))
+        }
+        Err(error) => {
+            broken.extend(inos.into_iter().map(|ino| BrokenPromise::of(ino, &error)));
+            None
+        }
+    }
+}
+
+/// Mounts the draft with what was promised. Promises that cannot be kept do not keep others from their names.
+fn mount(
+    draft: &Draft,
+    promised: Option<Promised>,
+    now: Timestamp,
+    broken: &mut Vec<BrokenPromise>,
+) -> Result<WritableF2fs> {
+    let mount = |promised: Option<&Nodes>| WritableF2fs::mount_mended(Box::new(draft.clone()), now, promised);
+    let Some((inos, nodes)) = promised else { return Ok(mount(None)?.0) };
+    match mount(Some(&nodes)) {
+        Ok((fs, holes)) => {
+            broken.extend(holes);
+            Ok(fs)
+        }
+        Err(error) => {
+            broken.extend(inos.into_iter().map(|ino| BrokenPromise::of(ino, &error)));
+            Ok(mount(None)?.0)
+        }
+    }
 }
 
 /// The directories and names that they had for certain.

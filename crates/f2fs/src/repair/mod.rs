@@ -37,6 +37,7 @@ use pumice_vfs::Timestamp;
 
 pub use self::undo::Undo;
 use self::{bench::Bench, draft::Draft, names::Homeless, settle::Steps, stage::Stage, strays::Strays};
+pub use crate::recovery::BrokenPromise;
 use crate::{
     check::{Code, Finding, Report, check_in_full},
     error::{Error, Result},
@@ -72,6 +73,7 @@ pub struct Repair {
     before: Report,
     after: Report,
     fixes: Vec<Fix>,
+    broken: Vec<BrokenPromise>,
     steps: Steps,
     draft: Draft,
     device: Device,
@@ -114,24 +116,25 @@ pub fn plan(
     } else {
         work_out(&draft, extent, now, threads, progress)?
     };
-    let (after, steps) = after.unwrap_or_else(|| (before.clone(), Steps::default()));
+    let (after, steps, broken) = after.unwrap_or_else(|| (before.clone(), Steps::default(), Vec::new()));
     if !steps.0.is_empty() {
         draft.check_failed()?;
     }
     let left: BTreeSet<String> = after.findings.iter().map(name).collect();
     let gone = before.findings.iter().filter(|finding| !left.contains(&name(finding)));
     let fixes = gone.map(|finding| Fix { finding: finding.clone() }).collect();
-    Ok(Repair { before, after, fixes, steps, draft, device })
+    Ok(Repair { before, after, fixes, broken, steps, draft, device })
 }
 
-/// Mends the draft. Returns what is left, and the way to the medium; `None` if nothing can be known of the volume.
+/// Mends the draft. Returns what is left, the way to the medium, and the promises that were not kept; `None` if nothing
+/// can be known of the volume.
 fn work_out(
     draft: &Draft,
     extent: Extent,
     now: Timestamp,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Option<(Report, Steps)>> {
+) -> Result<Option<(Report, Steps, Vec<BrokenPromise>)>> {
     super_blocks::mend(draft, threads)?;
     let sb = read_super_block(draft)?;
     if let Some(what) = not_repaired(&sb) {
@@ -147,19 +150,17 @@ fn work_out(
     };
     let report = look(draft, threads, progress)?;
     if report.count == 0 && settle::is_of_super_blocks(draft, &old) {
-        return Ok(Some((report, settle::steps(draft, &old, &[])?)));
+        return Ok(Some((report, settle::steps(draft, &old, &[])?, Vec::new())));
     }
     // The chain of promises belongs to the old checkpoint, and is rolled forward when all is sound.
-    let chain = match Nodes::new(open()?).chain_blocks() {
-        Ok(chain) => chain,
-        // The chain that goes round in a circle is a finding, and promises nothing.
-        Err(Error::Corrupt(_)) => Vec::new(),
-        Err(error) => return Err(error),
-    };
+    let chain = Nodes::new(open()?).chain_blocks()?;
     let chained = (!chain.is_empty()).then(|| old.checkpoint().clone());
-    let work = Work { homeless: BTreeSet::new(), chained, chain: &chain, now };
-    let after = rounds(draft, work, report, threads, progress)?;
-    Ok(Some((after, settle::steps(draft, &old, &chain)?)))
+    let mut work = Work { homeless: BTreeSet::new(), chained, broken: Vec::new(), chain: &chain, now };
+    let after = rounds(draft, &mut work, report, threads, progress)?;
+    if work.chained.is_some() {
+        work.broken.push(BrokenPromise::of_all("the repair did not come to them"));
+    }
+    Ok(Some((after, settle::steps(draft, &old, &chain)?, work.broken)))
 }
 
 fn name(finding: &Finding) -> String {
@@ -194,6 +195,8 @@ struct Work<'a> {
     homeless: BTreeSet<Homeless>,
     /// The checkpoint with promises of fsync behind it, until they are kept.
     chained: Option<Checkpoint>,
+    /// Those that cannot be kept.
+    broken: Vec<BrokenPromise>,
     /// The nodes of these promises.
     chain: &'a [BlockAddr],
     now: Timestamp,
@@ -202,7 +205,7 @@ struct Work<'a> {
 /// Mends and looks until nothing more is found, or nothing more can be done. Returns what is left.
 fn rounds(
     draft: &Draft,
-    mut work: Work<'_>,
+    work: &mut Work<'_>,
     mut report: Report,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
@@ -235,8 +238,12 @@ impl Work<'_> {
         let of_stage = || report.findings.iter().filter(|finding| Stage::of(finding.code) == Some(stage));
         if stage == Stage::Lost {
             let (homeless, chained) = (std::mem::take(&mut self.homeless), self.chained.take());
-            // What cannot be mounted is told by what is left.
-            let _ = lost::mend(draft, report, homeless, chained.as_ref(), self.now);
+            match lost::mend(draft, report, homeless, chained.as_ref(), self.now) {
+                Ok(broken) => self.broken.extend(broken),
+                // Names that are missing are told by what is left.
+                Err(error) if chained.is_some() => self.broken.push(BrokenPromise::of_all(error)),
+                Err(_) => {}
+            }
             return Ok(());
         }
         if stage == Stage::Quota {
@@ -310,6 +317,11 @@ impl Repair {
     /// The faults that are put right.
     pub fn fixes(&self) -> &[Fix] {
         &self.fixes
+    }
+
+    /// Promises of fsync that cannot be kept.
+    pub fn broken(&self) -> &[BrokenPromise] {
+        &self.broken
     }
 
     /// True if there is nothing to write.

@@ -52,7 +52,7 @@ pub(super) fn mend(draft: &Draft, report: &Report, now: Timestamp) -> Result<()>
     if kinds.is_empty() && of(Code::QuotaUsage).next().is_none() {
         return Ok(());
     }
-    let fs = WritableF2fs::mount_mended(Box::new(draft.clone()), now, None)?;
+    let (fs, _) = WritableF2fs::mount_mended(Box::new(draft.clone()), now, None)?;
     for kind in &kinds {
         fs.empty_quota(*kind)?;
     }

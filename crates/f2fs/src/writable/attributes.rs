@@ -8,7 +8,8 @@ use super::{
     FILE_MAX,
     commit::{Commit, Need},
     content, directory,
-    tree::{Tree, may_change, may_resize},
+    permission::{may_change, may_resize},
+    tree::Tree,
 };
 use crate::{
     crypt::NoKeyName,
@@ -74,7 +75,7 @@ pub(super) fn set(tree: &mut Tree, nid: Nid, change: &SetAttr, now: Timestamp) -
             FileKind::Dir => return Err(Error::Errno(Errno::IsDir)),
             _ => return Err(Error::Errno(Errno::Invalid)),
         }
-        may_resize(&inode, size, tree.blocks().nodes().size().bytes_u64())?;
+        may_resize(tree.blocks(), &inode, size, tree.blocks().nodes().size().bytes_u64())?;
         if size > FILE_MAX || size > most(tree) {
             return Err(Error::Errno(Errno::FileTooBig));
         }
@@ -112,7 +113,10 @@ pub(super) fn target(tree: &Tree, nid: Nid) -> Result<Vec<u8>> {
     if !inode.is_encrypted() {
         return Ok(target);
     }
-    let shown = NoKeyName::of_link(&target).map(|name| name.encode());
+    let shown = match tree.blocks().keys().of(tree.blocks().nodes(), &inode)? {
+        Some(key) => key.decrypt_link(&target),
+        None => NoKeyName::of_link(&target).map(|name| name.encode()),
+    };
     shown.map_err(|error| Error::Crypt { ino: nid, error })
 }
 

@@ -7,13 +7,17 @@ use pumice_vfs::FileKind;
 use super::{
     clusters::{self, Cluster, Packing},
     index::{self, Found, Slot},
+    keys::Keys,
     nodes::{self, Nodes},
     options::InPlace,
 };
 use crate::{
+    crypt::FileKey,
     error::{Place, Result, corrupt},
     layout::{Advise, BlockAddr, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, Summary},
+    names::Names,
     sealed::Verifiers,
+    secrets::{self, Secret},
     undo::Tracked,
     volume::Block,
     word::half,
@@ -38,6 +42,7 @@ pub(super) struct Blocks {
     users: u64,
     packing: Packing,
     verifiers: Verifiers,
+    keys: Keys,
 }
 
 /// A block of a file.
@@ -57,7 +62,8 @@ enum Sort {
     Changed,
     /// It is as it stands on the medium, where the cleaner wants it away.
     Survivor,
-    /// The same, and the address is that of a piece of a compressed cluster, not of this block of the file.
+    /// The same, and its bytes are not those of this block of the file: they are encrypted, or a piece of a compressed
+    /// cluster.
     Stored,
 }
 
@@ -83,9 +89,9 @@ pub(super) enum Stand {
 }
 
 impl Blocks {
-    pub(super) fn new(nodes: Nodes, in_place: InPlace, users: u64) -> Blocks {
+    pub(super) fn new(nodes: Nodes, keys: Keys, in_place: InPlace, users: u64) -> Blocks {
         let (dirty, packing, verifiers) = (Tracked::empty(), Packing::default(), Verifiers::default());
-        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing, verifiers }
+        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing, verifiers, keys }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -119,6 +125,26 @@ impl Blocks {
     /// Verifiers of sealed files.
     pub(super) fn verifiers(&self) -> &Verifiers {
         &self.verifiers
+    }
+
+    /// The keys of encrypted inodes.
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The key of a file's content, `None` if that is not encrypted.
+    pub(super) fn secret(&self, inode: &Inode) -> Result<Option<Secret>> {
+        self.keys.of_content(&self.nodes, inode)
+    }
+
+    /// The form of the names in a directory.
+    pub(super) fn names(&self, dir: &Inode) -> Result<Names> {
+        self.keys.names(&self.nodes, dir)
+    }
+
+    /// Gives a new inode the policy of its directory. The caller puts the inode.
+    pub(super) fn inherit(&mut self, dir: &Inode, inode: &mut Inode) -> Result<()> {
+        self.keys.inherit(&mut self.nodes, dir, inode)
     }
 
     /// Blocks of data that wait to be written.
@@ -171,13 +197,36 @@ impl Blocks {
                 let block = usize::try_from(inside).ok().and_then(|inside| bytes.chunks(width).nth(inside));
                 Ok(block.map(|block| Arc::new(block.to_vec())))
             }
-            Stand::At(addr) => self.nodes.writer().read(addr).map(Some),
+            Stand::At(addr) => {
+                let Some(secret) = self.secret(inode)? else {
+                    return self.nodes.writer().read(addr).map(Some);
+                };
+                let mut block = (*self.nodes.writer().read(addr)?).clone();
+                secrets::decrypt(&secret, inode.ino, index, self.nodes.size().width(), &mut block)?;
+                Ok(Some(Arc::new(block)))
+            }
+        }
+    }
+
+    /// Fills the buffer with blocks in a row from `addr` on, the first of which is block `index`.
+    pub(super) fn read_run(
+        &self,
+        inode: &Inode,
+        index: u64,
+        addr: BlockAddr,
+        buffer: &mut [u8],
+    ) -> Result<()> {
+        self.nodes.writer().read_run(addr, buffer)?;
+        match self.secret(inode)? {
+            Some(secret) => secrets::decrypt(&secret, inode.ino, index, self.nodes.size().width(), buffer),
+            None => Ok(()),
         }
     }
 
     /// The content of a compressed cluster, as long as all its blocks.
     pub(super) fn unpacked(&self, inode: &Inode, cluster: &Cluster) -> Result<Vec<u8>> {
-        clusters::content(&self.nodes, inode, cluster)
+        let secret = self.secret(inode)?;
+        clusters::content(&self.nodes, secret.as_deref(), inode, cluster)
     }
 
     /// Makes plain blocks of the cluster that block `index` is in, if it is compressed; with `keep` they wait with its content, otherwise
@@ -212,7 +261,8 @@ impl Blocks {
     pub(super) fn edit(&mut self, inode: &mut Inode, index: u64) -> Result<&mut Vec<u8>> {
         let key = (inode.ino, index);
         self.take_apart(inode, index, true)?;
-        let block = if let Some(waiting) = self.dirty.get(&key) {
+        let waiting = self.dirty.get(&key).filter(|waiting| waiting.sort != Sort::Stored);
+        let block = if let Some(waiting) = waiting {
             waiting.block.clone()
         } else {
             let old = self.read(inode, index)?;
@@ -314,7 +364,8 @@ impl Blocks {
         if !self.dirty.contains_key(&key) {
             let block = self.nodes.writer().read(addr)?;
             let is_packed = clusters::find(&self.nodes, &inode, index)?.is_some();
-            let sort = if is_packed { Sort::Stored } else { Sort::Survivor };
+            let is_other = is_packed || inode.has_encrypted_content();
+            let sort = if is_other { Sort::Stored } else { Sort::Survivor };
             self.nodes.touch();
             self.dirty.put(key, Waiting { block, sort });
             if inode.extent.blocks > 0 {
@@ -454,7 +505,11 @@ impl Blocks {
             return Ok(0);
         };
         let width = self.nodes.size().width();
-        let Some(stored) = self.packing.pack(inode, &bytes, width) else { return Ok(0) };
+        let Some(mut stored) = self.packing.pack(inode, &bytes, width) else { return Ok(0) };
+        if let Some(secret) = self.secret(inode)? {
+            // Behind the mark.
+            secrets::encrypt(&secret, inode.ino, span.start + 1, width, &mut stored)?;
+        }
         let (slot, _) = clusters::place(&self.nodes, inode, span.start)?;
         let version = self.nodes.writer().entry(slot.nid)?.version;
         let mut addrs = Vec::new();
@@ -493,22 +548,38 @@ impl Blocks {
         let slot = self.slot(inode, key.1)?;
         let is_file = inode.kind == FileKind::File && !self.is_quota(inode);
         let is_packed = inode.compression().is_some();
-        let may_stay = in_place && is_file && !is_packed && first.sort == Sort::Changed;
+        let secret = if first.sort == Sort::Changed { self.secret(inode)? } else { None };
+        let bears = secret.as_ref().is_none_or(|secret| secret.bears_tearing());
+        let may_stay = in_place && is_file && !is_packed && first.sort == Sort::Changed && bears;
         // The next cluster may be compressed.
         let span = clusters::span(inode, key.1);
         let most = span.map_or(most, |span| most.min(index::small(span.end - key.1)));
         let old = if may_stay { index::get(&self.nodes, inode, &slot)? } else { BlockAddr::NULL };
         if old.is_block() && !self.nodes.writer().must_move(old) {
-            self.nodes.writer_mut().overwrite(old, &first.block)?;
+            let block = self.as_written(secret.as_deref(), key, &first.block)?;
+            self.nodes.writer_mut().overwrite(old, &block)?;
             self.dirty.remove(&key);
             return Ok(1);
         }
-        let row = self.row(key, if may_stay { 1 } else { most.min(slot.left as usize) });
         // Blocks that outlived their segment are likely to outlive others.
         let log = if first.sort == Sort::Changed { self.log(inode) } else { Log::ColdData };
+        let log = self.nodes.writer().fitting(log);
+        let most = if may_stay { 1 } else { most.min(slot.left as usize) };
+        let row = self.row(key, most.min(self.nodes.writer().run_behind(log) as usize));
+        let row =
+            (key.1..).zip(&row).map(|(at, block)| self.as_written(secret.as_deref(), (key.0, at), block));
+        let row: Vec<Block> = row.collect::<Result<_>>()?;
         let count = self.write_elsewhere(inode, &slot, log, &row)?;
         (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));
         Ok(count)
+    }
+
+    /// A block as it goes to the medium: encrypted, where there is a key for it.
+    fn as_written(&self, secret: Option<&FileKey>, (ino, index): Key, block: &Block) -> Result<Block> {
+        let Some(secret) = secret else { return Ok(block.clone()) };
+        let mut bytes = (**block).clone();
+        secrets::encrypt(secret, ino, index, self.nodes.size().width(), &mut bytes)?;
+        Ok(Arc::new(bytes))
     }
 
     /// Blocks in a row that wait, from `key` on, `most` of them at most, all for the same reason.
@@ -520,17 +591,16 @@ impl Blocks {
         row.take_while(|waiting| Some(waiting.sort) == sort).map(|waiting| waiting.block.clone()).collect()
     }
 
-    /// Writes blocks, the first of which has its address in `slot`, as far as the log has room; returns how many.
+    /// Writes blocks, the first of which has its address in `slot`, to a log that has room for them; returns how many.
     fn write_elsewhere(&mut self, inode: &Inode, slot: &Slot, log: Log, blocks: &[Block]) -> Result<usize> {
         let version = self.nodes.writer().entry(slot.nid)?.version;
-        let log = self.nodes.writer().fitting(log);
-        let count = blocks.len().min(self.nodes.writer().run_behind(log) as usize);
+        let count = blocks.len();
         debug_assert!(count > 0, "nothing waits for slot {slot:?}");
         let olds = index::get_run(&self.nodes, inode, slot, count as u64)?;
         let owner = |(offset, _)| Summary { nid: slot.nid, version, offset: half(offset) };
         let owners: Vec<Summary> = (slot.offset..).zip(&olds).map(owner).collect();
         let writer = self.nodes.writer_mut();
-        let pieces = blocks.iter().take(count).map(|block| block.as_slice());
+        let pieces = blocks.iter().map(|block| block.as_slice());
         let first = writer.append_data(log, pieces, owners.into_iter())?;
         for old in &olds {
             writer.release(*old)?;

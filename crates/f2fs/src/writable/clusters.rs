@@ -10,8 +10,10 @@ use super::{
 use crate::{
     compress::{self, Algorithm, Packer},
     compression::of_inode,
+    crypt::FileKey,
     error::{Error, Place, Result, corrupt},
     layout::{BlockAddr, Inode},
+    secrets,
 };
 
 /// A cluster that is compressed.
@@ -56,8 +58,13 @@ pub(super) fn find(nodes: &Nodes, inode: &Inode, index: u64) -> Result<Option<Cl
     Ok(Some(Cluster { first: span.start, slot, addrs }))
 }
 
-/// The content of a cluster, as long as all its blocks.
-pub(super) fn content(nodes: &Nodes, inode: &Inode, cluster: &Cluster) -> Result<Vec<u8>> {
+/// The content of a cluster, as long as all its blocks. `secret` is the key, if it is encrypted.
+pub(super) fn content(
+    nodes: &Nodes,
+    secret: Option<&FileKey>,
+    inode: &Inode,
+    cluster: &Cluster,
+) -> Result<Vec<u8>> {
     let (ino, width) = (inode.ino, nodes.size().width());
     let extra = inode.compression();
     debug_assert!(extra.is_some(), "a cluster in inode {ino}, which is not compressed");
@@ -67,6 +74,10 @@ pub(super) fn content(nodes: &Nodes, inode: &Inode, cluster: &Cluster) -> Result
     let mut stored = Vec::new();
     for addr in cluster.stored() {
         stored.extend_from_slice(&nodes.writer().read(addr)?);
+    }
+    if let Some(secret) = secret {
+        // Behind the mark.
+        secrets::decrypt(secret, ino, cluster.first + 1, width, &mut stored)?;
     }
     let mut bytes = vec![0; cluster.addrs.len() * width];
     let offset = cluster.first * width as u64;

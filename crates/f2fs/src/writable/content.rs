@@ -101,11 +101,11 @@ fn read_stand(
             copy(&blocks.unpacked(inode, cluster)?, before + inside, buffer);
         }
         Stand::At(addr) if inside == 0 && buffer.len().is_multiple_of(width) => {
-            blocks.nodes().writer().read_run(*addr, buffer)?;
+            blocks.read_run(inode, index, *addr, buffer)?;
         }
         Stand::At(addr) => {
             let mut whole = vec![0; (inside + buffer.len()).next_multiple_of(width)];
-            blocks.nodes().writer().read_run(*addr, &mut whole)?;
+            blocks.read_run(inode, index, *addr, &mut whole)?;
             copy(&whole, inside, buffer);
         }
     }

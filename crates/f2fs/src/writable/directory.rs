@@ -1,14 +1,12 @@
 //! Entries of a directory, found, put in and taken away: inside its inode, or in the hash table of blocks.
 
-use pumice_vfs::{Errno, FileKind};
+use pumice_vfs::{Errno, FileKind, check_name};
 
-use super::{
-    blocks::{Blocks, Stand},
-    naming::{self, Name},
-};
+use super::blocks::{Blocks, Stand};
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets, file_type},
+    names::{Name, Names},
 };
 
 /// An entry that is there.
@@ -72,14 +70,14 @@ fn edit<'a>(blocks: &'a mut Blocks, dir: &mut Inode, index: u64) -> Result<(&'a 
 }
 
 /// The entry of a name.
-pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name<'_>) -> Result<Option<Found>> {
+pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name) -> Result<Option<Found>> {
     if dir.has_inline_dentry() {
         return find_in(blocks, dir, 0..1, name);
     }
     let (leaves, dir_level) = (leaves(blocks, dir), u32::from(dir.dir_level));
     let mut start = 0_u64;
     for level in 0..dir.depth.min(LEVELS_MAX) {
-        let bucket = bucket(level, dir_level, name.hash, start);
+        let bucket = bucket(level, dir_level, name.hash(), start);
         if let Some(found) = find_in(blocks, dir, bucket.start..bucket.end.min(leaves), name)? {
             return Ok(Some(found));
         }
@@ -97,12 +95,7 @@ fn bucket(level: u32, dir_level: u32, hash: u32, start: u64) -> std::ops::Range<
     first..first + bucket_blocks(level)
 }
 
-fn find_in(
-    blocks: &Blocks,
-    dir: &Inode,
-    range: std::ops::Range<u64>,
-    name: &Name<'_>,
-) -> Result<Option<Found>> {
+fn find_in(blocks: &Blocks, dir: &Inode, range: std::ops::Range<u64>, name: &Name) -> Result<Option<Found>> {
     for index in range {
         let Some(leaf) = leaf(blocks, dir, index)? else { continue };
         let mut slot = 0;
@@ -121,11 +114,11 @@ fn find_in(
 pub(super) fn insert(
     blocks: &mut Blocks,
     dir: &mut Inode,
-    name: &Name<'_>,
+    name: &Name,
     ino: Nid,
     kind: FileKind,
 ) -> Result<()> {
-    let dentry = Dentry { slot: 0, hash: name.hash, ino, file_type: file_type(kind), name: name.bytes };
+    let dentry = Dentry { slot: 0, hash: name.hash(), ino, file_type: file_type(kind), name: name.bytes() };
     if dir.has_inline_dentry() {
         if insert_in(blocks, dir, 0, dentry)? {
             return Ok(());
@@ -245,12 +238,13 @@ pub(super) fn list(
     cookie: u64,
     each: &mut dyn FnMut(&[u8], &Dentry<'_>, u64) -> bool,
 ) -> Result<()> {
+    let names = blocks.names(dir)?;
     let (mut index, mut slot) = (cookie >> 16, u32::from(crate::word::half(cookie & 0xffff)));
     let mut damage = None;
     while index < leaves(blocks, dir) {
         match leaf(blocks, dir, index) {
             Ok(Some(leaf)) => {
-                let is_done = list_leaf(&leaf, dir, (index, slot), each, &mut damage);
+                let is_done = list_leaf(&leaf, (dir, &names), (index, slot), each, &mut damage);
                 if is_done {
                     break;
                 }
@@ -274,7 +268,7 @@ pub(super) fn list(
 /// The entries of a leaf from a slot on; true if no more are wanted.
 fn list_leaf(
     leaf: &Leaf,
-    dir: &Inode,
+    (dir, names): (&Inode, &Names),
     (index, mut slot): (u64, u32),
     each: &mut dyn FnMut(&[u8], &Dentry<'_>, u64) -> bool,
     damage: &mut Option<Error>,
@@ -287,10 +281,17 @@ fn list_leaf(
                 if dentry.name == b"." || dentry.name == b".." {
                     continue;
                 }
-                let Some(name) = naming::shown(dir, &dentry) else {
-                    let name = dentry.name.escape_ascii().to_string();
-                    damage.get_or_insert(Error::Name { dir: dir.ino, name });
-                    continue;
+                let name = match names.shown(&dentry) {
+                    Ok(name) if check_name(&name).is_ok() => name,
+                    Ok(name) => {
+                        let name = name.escape_ascii().to_string();
+                        damage.get_or_insert(Error::Name { dir: dir.ino, name });
+                        continue;
+                    }
+                    Err(error) => {
+                        damage.get_or_insert(error);
+                        continue;
+                    }
                 };
                 if !each(&name, &dentry, (index << 16) | u64::from(slot)) {
                     return true;

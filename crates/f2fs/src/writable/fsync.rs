@@ -7,6 +7,7 @@ use super::commit::Commit;
 use crate::{
     error::Result,
     layout::{Advise, Inode, Nid},
+    names::Name,
 };
 
 /// Directories above a file that are looked at: below more of them a checkpoint is made.
@@ -41,9 +42,11 @@ fn is_chained(commit: &Commit, inode: &Inode) -> Result<bool> {
     if !is_plain {
         return Ok(false);
     }
-    let gets_name = promises.must_name(inode.ino);
-    if gets_name && promises.is_vacated(inode.parent, inode.last_name()) {
-        return Ok(false);
+    if promises.must_name(inode.ino) {
+        let name = Name::remembered(&nodes.inode(inode.parent)?, inode);
+        if name.is_none_or(|name| promises.is_vacated(inode.parent, name.hash())) {
+            return Ok(false);
+        }
     }
     Ok(commit.has_room_for_chain(0) && is_below_settled(commit, inode)?)
 }

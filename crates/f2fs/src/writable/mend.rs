@@ -8,20 +8,22 @@ use crate::{
     error::{Error, Result},
     layout::Nid,
     nodes::Nodes as StoredNodes,
+    recovery::BrokenPromise,
 };
 
 impl WritableF2fs {
-    /// Mounts a volume whatever its features, and rolls `promised` forward, which another checkpoint of it has.
+    /// Mounts a volume whatever its features, and rolls `promised` forward, which another checkpoint of it has. Tells
+    /// the promises that were not kept.
     pub(crate) fn mount_mended(
         device: Box<dyn BlockDevice + Send>,
         now: Timestamp,
         promised: Option<&StoredNodes>,
-    ) -> Result<WritableF2fs> {
+    ) -> Result<(WritableF2fs, Vec<BrokenPromise>)> {
         let options = WritableOptions { discard: false, ..WritableOptions::new(Box::new(move || now)) };
-        let opened = mount::open_mended(device, &options, now, promised)?;
+        let (opened, broken) = mount::open_mended(device, &options, now, promised)?;
         let fs = WritableF2fs::of(opened, options, now);
         fs.evict_orphans()?;
-        Ok(fs)
+        Ok((fs, broken))
     }
 
     /// Gives an inode a name, whatever names it counts.

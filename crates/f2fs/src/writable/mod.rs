@@ -2,9 +2,10 @@
 //!
 //! Its floors, each standing on those before it:
 //! - [`nodes`]: those that changed wait in memory;
+//! - [`xattrs`], and the [`keys`] that they name;
 //! - [`index`]: from a block of a file to its address;
 //! - [`blocks`]: those that changed wait, too;
-//! - [`content`], [`directory`] and [`xattrs`] beside each other;
+//! - [`content`] and [`directory`] beside each other;
 //! - the [`tree`] of names;
 //! - [`commit`], which has the [`cleaner`] work.
 //!
@@ -19,11 +20,12 @@ mod content;
 mod directory;
 mod fsync;
 mod index;
+mod keys;
 mod mend;
 mod mount;
-mod naming;
 mod nodes;
 mod options;
+mod permission;
 mod promises;
 mod replay;
 mod sealing;
@@ -34,15 +36,15 @@ mod xattrs;
 use parking_lot::Mutex;
 use pumice_media::BlockDevice;
 use pumice_vfs::{
-    Attr, Clock, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
-    SpaceInfo, SpaceMode, Timestamp, XattrMode,
+    Access, Attr, Clock, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek,
+    SetAttr, SpaceInfo, SpaceMode, Timestamp, XattrMode,
 };
 
-pub use self::options::{IdleCleaning, InPlace, Logging, WritableOptions};
+pub use self::options::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableOptions};
 use self::{
     commit::{Commit, Need},
     mount::Opened,
-    tree::{may_change, may_read, may_write},
+    permission::{may_change, may_open, may_read, may_write},
 };
 use crate::{
     error::{self, Error},
@@ -60,8 +62,8 @@ const PIECE: usize = 1 << 20;
 /// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file. A power cut
 /// leaves the volume as the last checkpoint left it, with the promises since.
 ///
-/// Encrypted files are listed, changed in all but name and content, and removed: anything that needs their key fails with
-/// [`Error::NoKey`]. Volumes on several devices or with zones are refused by a mount, with [`Error::Unsupported`] and a
+/// Without their key encrypted files are listed, changed in all but name and content, and removed: anything else fails
+/// with [`Error::NoKey`]. Volumes on several devices or with zones are refused by a mount, with [`Error::Unsupported`] and a
 /// name; [`crate::F2fs`] reads them. A call that fails has changed nothing, but for one that writes more than 1 MiB: it
 /// may have written some of it. After a failed write nothing more is written: calls that change anything fail with
 /// [`Errno::ReadOnly`].
@@ -352,11 +354,21 @@ impl FileSystem for WritableF2fs {
         Ok(())
     }
 
+    fn guards_files(&self) -> bool {
+        let state = self.state.lock();
+        state.commit.tree().blocks().nodes().features().guards_files()
+    }
+
+    fn open(&self, ino: Ino, access: Access) -> Result<()> {
+        let nid = self.nid(ino)?;
+        Ok(self.look(|commit| may_open(commit.tree().blocks(), &commit.tree().inode(nid)?, access))?)
+    }
+
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let nid = self.nid(ino)?;
         Ok(self.look(|commit| {
             let inode = file(commit, nid)?;
-            may_read(&inode)?;
+            may_read(commit.tree().blocks(), &inode)?;
             content::read(commit.tree().blocks(), &inode, offset, buffer)
         })?)
     }
@@ -367,7 +379,7 @@ impl FileSystem for WritableF2fs {
             let state = self.state.lock();
             let inode = file(&state.commit, nid)?;
             state.writable()?;
-            may_write(&inode, offset)?;
+            may_write(state.commit.tree().blocks(), &inode, offset)?;
             if data.is_empty() {
                 return Ok(());
             }
@@ -389,7 +401,7 @@ impl FileSystem for WritableF2fs {
             let state = self.state.lock();
             let inode = file(&state.commit, nid)?;
             state.writable()?;
-            may_write(&inode, 0)?;
+            may_write(state.commit.tree().blocks(), &inode, 0)?;
             if length == 0 {
                 return Err(Errno::Invalid.into());
             }
@@ -414,7 +426,7 @@ impl FileSystem for WritableF2fs {
         let nid = self.nid(ino)?;
         Ok(self.look(|commit| {
             let inode = file(commit, nid)?;
-            may_read(&inode)?;
+            may_read(commit.tree().blocks(), &inode)?;
             if offset >= inode.size {
                 return Err(Error::Errno(Errno::NoAddress));
             }

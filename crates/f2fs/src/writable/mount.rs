@@ -5,6 +5,7 @@ use pumice_vfs::{Errno, Timestamp};
 
 use super::{
     blocks::Blocks,
+    keys::Keys,
     nodes::Nodes,
     options::{InPlace, Logging, WritableOptions},
     replay::{replay, replay_sound},
@@ -15,7 +16,7 @@ use crate::{
     error::{Error, Result},
     layout::{CpFlags, Features},
     nodes::Nodes as StoredNodes,
-    recovery::Recovery,
+    recovery::{BrokenPromise, Recovery},
     volume::{Volume, read_super_block},
     write::{
         Writer,
@@ -91,21 +92,24 @@ pub(super) fn open(
 }
 
 /// Opens a volume that was mended, whatever its features, and rolls `promised` forward, which an older checkpoint has.
+/// Tells the promises that were not kept.
 pub(super) fn open_mended(
     device: Box<dyn BlockDevice + Send>,
     options: &WritableOptions,
     now: Timestamp,
     promised: Option<&StoredNodes>,
-) -> Result<Opened> {
+) -> Result<(Opened, Vec<BrokenPromise>)> {
     let device = Device::new(device);
     let volume = Volume::open(vec![Box::new(device.clone())], options.cache_bytes)?;
     check_numbers(&volume)?;
     let mut tree = load(&volume, device, options, now)?;
-    if let Some(promised) = promised {
-        replay_sound(&mut tree, promised)?;
-    }
+    let broken = match promised {
+        Some(promised) => replay_sound(&mut tree, promised)?,
+        None => Vec::new(),
+    };
     let (reserve, elapsed) = (Reserve::of(volume.checkpoint()), volume.checkpoint().raw().elapsed_time.get());
-    Ok(Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_paused: false })
+    let opened = Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_paused: false };
+    Ok((opened, broken))
 }
 
 /// The tree of a volume as its checkpoint has it.
@@ -123,7 +127,8 @@ fn load(volume: &Volume, device: Device, options: &WritableOptions, now: Timesta
         Logging::Normal => InPlace::Never,
     };
     let seed = volume.checkpoint().version() ^ now.seconds.cast_unsigned() ^ (u64::from(now.nanos) << 32);
-    let blocks = Blocks::new(Nodes::new(writer), in_place, raw.user_block_count.get());
+    let keys = Keys::new(options.keys.clone());
+    let blocks = Blocks::new(Nodes::new(writer), keys, in_place, raw.user_block_count.get());
     let mut tree = Tree::new(blocks, options.compression.clone(), seed);
     let orphans = volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes);
     orphans.for_each(|ino| tree.set_orphan(ino));

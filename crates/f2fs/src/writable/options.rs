@@ -1,8 +1,14 @@
 //! The options of writing to a volume.
 
+use std::{io, sync::Arc};
+
 use pumice_vfs::Clock;
 
-use crate::{compression::CompressionRule, write::streams::Streams};
+use crate::{
+    compression::CompressionRule,
+    crypt::{Keyring, NONCE_BYTES},
+    write::streams::Streams,
+};
 
 /// The options of a mount.
 pub struct WritableOptions {
@@ -23,11 +29,25 @@ pub struct WritableOptions {
     pub compression: CompressionRule,
     /// The device is told of segments that a checkpoint has freed whole.
     pub discard: bool,
+    /// The keys of encrypted files. Without them these are listed, and removed.
+    pub keys: Option<MasterKeys>,
+}
+
+/// Makes the nonce of a new encrypted inode: bytes that nobody can guess.
+pub type Nonces = Arc<dyn Fn() -> io::Result<[u8; NONCE_BYTES]> + Send + Sync>;
+
+/// Master keys to write with.
+#[derive(Clone)]
+pub struct MasterKeys {
+    /// The keys.
+    pub keyring: Keyring,
+    /// Random bytes of the system.
+    pub nonces: Nonces,
 }
 
 impl WritableOptions {
     /// The defaults: a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and
-    /// benefit, no extension that asks for compression, and discards.
+    /// benefit, no extension that asks for compression, discards, and no keys.
     pub fn new(clock: Clock) -> WritableOptions {
         WritableOptions {
             cache_bytes: 16 << 20,
@@ -38,6 +58,7 @@ impl WritableOptions {
             idle_cleaning: IdleCleaning::CostBenefit,
             compression: CompressionRule::default(),
             discard: true,
+            keys: None,
         }
     }
 }

@@ -14,8 +14,9 @@ pub(super) struct Promises {
     unmarked: BTreeSet<Nid>,
     /// Files that lost a node, directories that moved or got attributes: rolling forward would not see it.
     unsettled: BTreeSet<Nid>,
-    /// Names that inodes left which have others: rolling forward would take the name from them, and they have none then.
-    vacated: BTreeSet<(Nid, Vec<u8>)>,
+    /// Names that inodes left, by directory and hash: rolling forward would take the name from one that has others, and
+    /// leave one that is the same but for its case.
+    vacated: BTreeSet<(Nid, u32)>,
     /// Nodes that were promised.
     count: u64,
 }
@@ -70,14 +71,14 @@ impl Promises {
         self.unsettled.contains(&ino)
     }
 
-    /// An inode lost a name in a directory and has another.
-    pub(super) fn vacate(&mut self, dir: Nid, name: &[u8]) {
-        self.vacated.insert((dir, name.to_vec()));
+    /// An inode lost the name with a hash in a directory.
+    pub(super) fn vacate(&mut self, dir: Nid, hash: u32) {
+        self.vacated.insert((dir, hash));
     }
 
-    /// True if an inode that is still there may have a name in the last checkpoint.
-    pub(super) fn is_vacated(&self, dir: Nid, name: &[u8]) -> bool {
-        self.vacated.contains(&(dir, name.to_vec()))
+    /// True if the last checkpoint may have a name with this hash that has to go.
+    pub(super) fn is_vacated(&self, dir: Nid, hash: u32) -> bool {
+        self.vacated.contains(&(dir, hash))
     }
 
     /// Nodes that were promised.

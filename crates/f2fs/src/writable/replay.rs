@@ -13,21 +13,24 @@ use crate::{
     error::{Error, Result},
     layout::{BlockAddr, Inode, Nid, NodeOffset, Summary},
     nodes::{Nodes as Recovered, word},
+    recovery::BrokenPromise,
     volume::Block,
     word::half,
 };
 
 /// Takes over everything that differs from the checkpoint. Inodes that lost their last name by it are orphans then.
 pub(super) fn replay(tree: &mut Tree, found: &Recovered) -> Result<()> {
-    run(tree, found, false)
+    run(tree, found, None)
 }
 
-/// The same on a volume under repair: blocks that cannot be taken over are holes.
-pub(super) fn replay_sound(tree: &mut Tree, found: &Recovered) -> Result<()> {
-    run(tree, found, true)
+/// The same on a volume under repair: blocks that cannot be taken over are holes, and are told.
+pub(super) fn replay_sound(tree: &mut Tree, found: &Recovered) -> Result<Vec<BrokenPromise>> {
+    let mut broken = Vec::new();
+    run(tree, found, Some(&mut broken))?;
+    Ok(broken)
 }
 
-fn run(tree: &mut Tree, found: &Recovered, makes_holes: bool) -> Result<()> {
+fn run(tree: &mut Tree, found: &Recovered, mut broken: Option<&mut Vec<BrokenPromise>>) -> Result<()> {
     let blocks = tree.blocks_mut();
     blocks.nodes_mut().writer_mut().withhold(&found.chain_blocks()?)?;
     let inos: Vec<Nid> = found.overlay().inodes.keys().copied().collect();
@@ -43,10 +46,11 @@ fn run(tree: &mut Tree, found: &Recovered, makes_holes: bool) -> Result<()> {
     }
     // Blocks are given up before others are taken over: a block may have gone from one file to another.
     for (new, block, _) in known.iter().filter(|(_, _, is_known)| *is_known) {
-        Replay { blocks, found, makes_holes }.give_up(new, block)?;
+        Replay { blocks, found, broken: None }.give_up(new, block)?;
     }
     for (new, block, is_known) in &known {
-        Replay { blocks, found, makes_holes }.take_over(new, block, *is_known)?;
+        let broken = broken.as_deref_mut();
+        Replay { blocks, found, broken }.take_over(new, block, *is_known)?;
     }
     blocks.nodes_mut().writer_mut().step_aside()?;
     for (new, _, _) in known.iter().filter(|(new, _, _)| new.links == 0) {
@@ -70,8 +74,8 @@ fn check_empty(blocks: &Blocks, inode: &Inode) -> Result<()> {
 struct Replay<'a> {
     blocks: &'a mut Blocks,
     found: &'a Recovered,
-    /// Makes holes of blocks that cannot be taken over.
-    makes_holes: bool,
+    /// Blocks that cannot be taken over are told here, and are holes then.
+    broken: Option<&'a mut Vec<BrokenPromise>>,
 }
 
 impl Replay<'_> {
@@ -168,12 +172,12 @@ impl Replay<'_> {
             }
         }
         let log = self.blocks.log(inode);
-        if !self.makes_holes {
+        if self.broken.is_none() {
             return self.blocks.nodes_mut().writer_mut().adopt(log, &adopted);
         }
         for (addr, owner) in adopted {
             match self.blocks.nodes_mut().writer_mut().adopt(log, &[(addr, owner)]) {
-                Err(Error::Corrupt(_)) => self.hole(inode, owner)?,
+                Err(error @ Error::Corrupt(_)) => self.hole(inode, owner, &error)?,
                 done => done?,
             }
         }
@@ -181,7 +185,11 @@ impl Replay<'_> {
     }
 
     /// Makes a hole of the address that owns a block.
-    fn hole(&mut self, inode: &mut Inode, owner: Summary) -> Result<()> {
+    fn hole(&mut self, inode: &mut Inode, owner: Summary, why: &Error) -> Result<()> {
+        if let Some(broken) = &mut self.broken {
+            let what = format!("address {} of node {} is a hole now: {why}", owner.offset, owner.nid);
+            broken.push(BrokenPromise::of(inode.ino, what));
+        }
         let start = if owner.nid == inode.ino { inode.addrs_at() } else { 0 };
         let node = self.blocks.nodes_mut().edit(owner.nid)?;
         let word = node.iter_mut().skip(start + usize::from(owner.offset) * 4);

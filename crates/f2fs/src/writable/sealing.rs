@@ -3,7 +3,9 @@
 use pumice_vfs::{Errno, FileSystem, Ino};
 use zerocopy::IntoBytes;
 
-use super::{NAMES, PIECE, WritableF2fs, attributes, commit::Need, content, file, tree::may_write, xattrs};
+use super::{
+    NAMES, PIECE, WritableF2fs, attributes, commit::Need, content, file, permission::may_write, xattrs,
+};
 use crate::{
     error::{Error, Result},
     layout::{Advise, Features, Nid, XattrSpace},
@@ -46,7 +48,7 @@ impl WritableF2fs {
         if inode.is_verity() {
             return Err(Error::Errno(Errno::Exists));
         }
-        may_write(&inode, inode.size)?;
+        may_write(state.commit.tree().blocks(), &inode, inode.size)?;
         Ok(inode.size)
     }
 

@@ -1,32 +1,33 @@
 //! The tree of names: making, moving and removing, and the end of inodes.
 
+use std::borrow::Cow;
+
 use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
 use super::{
     blocks::Blocks,
     content, directory,
     directory::Found,
-    naming::{Name, may_name},
+    permission::{has_project_of, may_change, may_hold, may_name},
     xattrs,
 };
 use crate::{
     compression::CompressionRule,
     error::{self, Error, Result, corrupt},
     layout::{Advise, Features, InlineFlags, Inode, InodeFlags, Nid},
+    names::Name,
     undo::Tracked,
     write::warmth::{Lists, Warmth},
 };
 
-/// Longest target of a symbolic link.
+/// Longest target of a symbolic link: as it is, and encrypted, with its length.
 const TARGET_MAX: usize = 4095;
+const ENCRYPTED_TARGET_MAX: usize = 4093;
 /// The flags that inodes take over from the directory they are made in: all of them; files and directories;
 /// directories.
 const INHERITED_ALL: u32 = 0x40 | 0x80;
 const INHERITED_FILES: u32 = 0x8;
-const INHERITED_DIRS: u32 = 0x1_0000 | PROJECT_INHERIT | 0x4000_0000;
-const PROJECT_INHERIT: u32 = 0x2000_0000;
-/// Writes are allowed behind the end only.
-const APPEND: InodeFlags = InodeFlags(0x20);
+const INHERITED_DIRS: u32 = 0x1_0000 | InodeFlags::PROJECT_INHERIT.0 | 0x4000_0000;
 
 /// The tree of a volume.
 pub(super) struct Tree {
@@ -45,6 +46,7 @@ pub(super) struct Tree {
 struct Place<'a> {
     dir: Nid,
     name: &'a [u8],
+    hash: u32,
     found: Found,
 }
 
@@ -130,8 +132,8 @@ impl Tree {
         Ok(if ino == self.root() { ino } else { dir.parent })
     }
 
-    fn named<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Name<'a>> {
-        Name::new(self.blocks.nodes().writer().super_block(), dir, name)
+    fn named(&self, dir: &Inode, name: &[u8]) -> Result<Name> {
+        self.blocks.names(dir)?.name(name)
     }
 
     /// The inode behind a name.
@@ -148,7 +150,7 @@ impl Tree {
     fn entry<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Place<'a>> {
         let named = self.named(dir, name)?;
         let found = directory::find(&self.blocks, dir, &named)?.ok_or(Error::Errno(Errno::NoEntry))?;
-        Ok(Place { dir: dir.ino, name, found })
+        Ok(Place { dir: dir.ino, name, hash: named.hash(), found })
     }
 
     /// A name that is to be moved or removed.
@@ -172,28 +174,40 @@ impl Tree {
         check_name(name)?;
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
-        may_name(&parent)?;
-        check_target(new)?;
+        may_name(&self.blocks, &parent)?;
+        let most = if parent.is_encrypted() { ENCRYPTED_TARGET_MAX } else { TARGET_MAX };
+        check_target(new, most)?;
         if new.kind == FileKind::Dir && parent.links == u32::MAX {
             return Err(Error::Errno(Errno::TooManyLinks));
         }
-        let ino = self.make(&parent, name, new, now)?;
-        self.arrive(dir, name, ino, new.kind, now)?;
+        let named = self.named(&parent, name)?;
+        let ino = self.make(&parent, name, &named, new, now)?;
+        self.arrive(dir, &named, ino, new.kind, now)?;
         Ok(ino)
     }
 
     /// Makes an inode that no name leads to yet.
-    fn make(&mut self, parent: &Inode, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Result<Nid> {
+    fn make(
+        &mut self,
+        parent: &Inode,
+        name: &[u8],
+        named: &Name,
+        new: &NewNode<'_>,
+        now: Timestamp,
+    ) -> Result<Nid> {
         let ino = self.blocks.nodes_mut().make_inode(new.kind == FileKind::Dir)?;
         let mut inode = self.fresh(ino, parent, name, new, now);
+        inode.set_name(parent, named.bytes(), named.hash());
         self.blocks.nodes_mut().put_first(&inode)?;
+        self.blocks.inherit(parent, &mut inode)?;
         match new.kind {
             FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, parent.ino)?,
             FileKind::Symlink => {
                 inode.inline = inode.inline.with(InlineFlags::DATA);
-                content::write(&mut self.blocks, &mut inode, 0, new.target)?;
+                let target = self.stored_target(&inode, new.target)?;
+                content::write(&mut self.blocks, &mut inode, 0, &target)?;
             }
-            FileKind::File if inode.compression().is_some() => {}
+            FileKind::File if inode.compression().is_some() || inode.is_encrypted() => {}
             FileKind::File => inode.inline = inode.inline.with(InlineFlags::DATA),
             FileKind::CharDevice | FileKind::BlockDevice => {
                 let block = self.blocks.nodes_mut().edit(ino)?;
@@ -204,6 +218,17 @@ impl Tree {
         }
         self.blocks.nodes_mut().put(&inode)?;
         Ok(ino)
+    }
+
+    /// The target of a link as it is stored: encrypted, if the link is.
+    fn stored_target<'a>(&self, inode: &Inode, target: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        if !inode.is_encrypted() {
+            return Ok(target.into());
+        }
+        let nodes = self.blocks.nodes();
+        let key = self.blocks.keys().of(nodes, inode)?.ok_or(Error::Errno(Errno::NoKey))?;
+        let stored = key.encrypt_link(target, nodes.size().width());
+        Ok(stored.map_err(|error| Error::Crypt { ino: inode.ino, error })?.into())
     }
 
     fn fresh(&mut self, ino: Nid, dir: &Inode, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Inode {
@@ -217,10 +242,12 @@ impl Tree {
         let [a, b, c, d, ..] = self.seed.to_le_bytes();
         inode.generation = u32::from_le_bytes([a, b, c, d]);
         inode.flags = InodeFlags(dir.flags.0 & inherited(new.kind));
-        inode.set_name(dir.ino, name);
+        if new.kind == FileKind::Dir {
+            inode.flags = inode.flags.with(InodeFlags::INDEX);
+        }
         if let Some(extra) = &mut inode.extra {
             extra.crtime = now;
-            let inherits = dir.flags.has(InodeFlags(PROJECT_INHERIT));
+            let inherits = dir.flags.has(InodeFlags::PROJECT_INHERIT);
             extra.project = dir.extra.filter(|_| inherits).map_or(0, |extra| extra.project);
         }
         if new.kind == FileKind::File {
@@ -251,20 +278,7 @@ impl Tree {
     }
 
     /// Points a new name to an inode; the `..` of a directory becomes a link of `dir`.
-    fn arrive(&mut self, dir: Nid, name: &[u8], ino: Nid, kind: FileKind, now: Timestamp) -> Result<()> {
-        let named = self.named(&self.dir(dir)?, name)?;
-        self.arrive_as(dir, &named, ino, kind, now)
-    }
-
-    /// The same with a name in the form of the directory.
-    fn arrive_as(
-        &mut self,
-        dir: Nid,
-        name: &Name<'_>,
-        ino: Nid,
-        kind: FileKind,
-        now: Timestamp,
-    ) -> Result<()> {
+    fn arrive(&mut self, dir: Nid, name: &Name, ino: Nid, kind: FileKind, now: Timestamp) -> Result<()> {
         let mut inode = self.dir(dir)?;
         directory::insert(&mut self.blocks, &mut inode, name, ino, kind)?;
         gain_link(&mut inode, kind)?;
@@ -275,31 +289,32 @@ impl Tree {
     /// Gives an inode a name as it is stored, whatever names it counts: a repair counts them.
     pub(super) fn adopt(&mut self, dir: Nid, name: &[u8], ino: Nid, now: Timestamp) -> Result<()> {
         let parent = self.linked_dir(dir)?;
-        let named = self.as_stored(&parent, name)?;
+        let mut inode = self.blocks.nodes().inode(ino)?;
+        let named = self.as_stored(&parent, name, &inode)?;
         if directory::find(&self.blocks, &parent, &named)?.is_some() {
             return Err(Error::Errno(Errno::Exists));
         }
         may_change(&parent)?;
-        let mut inode = self.blocks.nodes().inode(ino)?;
-        inode.set_name(dir, name);
+        inode.set_name(&parent, named.bytes(), named.hash());
         self.blocks.nodes_mut().put(&inode)?;
-        self.arrive_as(dir, &named, ino, inode.kind, now)
+        self.arrive(dir, &named, ino, inode.kind, now)
     }
 
-    /// A name as inodes remember it.
-    fn as_stored<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Name<'a>> {
-        if dir.is_encrypted() {
-            return Ok(Name::stored(name));
+    /// A name by its stored bytes, which an inode perhaps remembers: the hash of some is known to nobody else.
+    fn as_stored(&self, dir: &Inode, name: &[u8], inode: &Inode) -> Result<Name> {
+        if !dir.is_encrypted() {
+            check_name(name)?;
+            return self.named(dir, name);
         }
-        check_name(name)?;
-        self.named(dir, name)
+        let remembered = Name::remembered(dir, inode).filter(|known| known.bytes() == name);
+        remembered.or_else(|| Name::of_stored(dir, name)).ok_or(Error::Errno(Errno::NoKey))
     }
 
     /// True if an inode has the name that it remembers.
     pub(super) fn has_last_name(&self, ino: Nid) -> Result<bool> {
         let inode = self.blocks.nodes().inode(ino)?;
         let dir = self.dir(inode.parent)?;
-        let named = self.as_stored(&dir, inode.last_name())?;
+        let named = self.as_stored(&dir, inode.last_name(), &inode)?;
         Ok(directory::find(&self.blocks, &dir, &named)?.is_some_and(|found| found.ino == ino))
     }
 
@@ -325,13 +340,15 @@ impl Tree {
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
         may_change(&inode)?;
-        may_name(&parent)?;
+        may_name(&self.blocks, &parent)?;
+        may_hold(&self.blocks, &parent, &inode)?;
+        let named = self.named(&parent, name)?;
         inode.links = inode.links.checked_add(1).ok_or(Error::Errno(Errno::TooManyLinks))?;
         inode.ctime = now;
-        inode.set_name(dir, name);
+        inode.set_name(&parent, named.bytes(), named.hash());
         inode.advise = inode.advise.with(Advise::LOST_PINO);
         self.blocks.nodes_mut().put(&inode)?;
-        self.arrive(dir, name, ino, inode.kind, now)
+        self.arrive(dir, &named, ino, inode.kind, now)
     }
 
     /// Removes a name that is not a directory's.
@@ -343,16 +360,16 @@ impl Tree {
         }
         self.may_go(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
-        if inode.links > 1 {
-            self.vacate(dir, name);
+        if inode.links > 1 || self.dir(dir)?.is_casefolded() {
+            self.vacate(&place);
         }
         self.drop_name(inode.ino, now)
     }
 
-    /// Rolling forward must not give a name to another: whoever has it in the last checkpoint has others now, or was a
-    /// directory.
-    fn vacate(&mut self, dir: Nid, name: &[u8]) {
-        self.blocks.nodes_mut().promises_mut().vacate(dir, name);
+    /// Rolling forward must not give a name to another: whoever has it in the last checkpoint has others now, was a
+    /// directory, or has it in another case.
+    fn vacate(&mut self, place: &Place<'_>) {
+        self.blocks.nodes_mut().promises_mut().vacate(place.dir, place.hash);
     }
 
     /// Removes an empty directory.
@@ -365,7 +382,7 @@ impl Tree {
         self.check_empty(&inode)?;
         self.may_go(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
-        self.vacate(dir, name);
+        self.vacate(&place);
         self.drop_name(inode.ino, now)
     }
 
@@ -381,7 +398,7 @@ impl Tree {
         if self.orphans.len() >= self.blocks.nodes().writer().orphans_max() {
             return Err(Error::Errno(Errno::NoSpace));
         }
-        if inode.flags.has(APPEND) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+        if inode.flags.has(InodeFlags::APPEND) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
     }
 
     /// An inode has lost a name: a directory its only one.
@@ -455,12 +472,14 @@ impl Tree {
         }
         self.may_go(&source, &inode)?;
         may_change(&to)?;
-        let may_move = may_name(&self.dir(dir)?).and_then(|()| may_name(&to));
-        self.vacate(dir, name);
+        let from = self.dir(dir)?;
+        let may_move = self.may_move((&from, &to), &inode);
+        self.vacate(&source);
         let Some(target) = target else {
             may_move?;
+            let named = self.named(&to, to_name)?;
             self.leave(&source, &inode, mode, now)?;
-            self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
+            self.arrive(to_dir, &named, inode.ino, inode.kind, now)?;
             return self.moved(inode.ino, to_dir, to_name, now);
         };
         let other = self.blocks.nodes().inode(target.found.ino)?;
@@ -469,8 +488,9 @@ impl Tree {
             check_kinds(&inode, &other)?;
         }
         may_move?;
-        self.vacate(to_dir, to_name);
+        self.vacate(&target);
         if mode == RenameMode::Exchange {
+            self.may_move((&to, &from), &other)?;
             if other.kind == FileKind::Dir && self.is_within(dir, other.ino)? {
                 return Err(Error::Errno(Errno::Invalid));
             }
@@ -488,13 +508,24 @@ impl Tree {
         self.drop_name(other.ino, now)
     }
 
+    /// Checks that an inode may move from one directory to another.
+    fn may_move(&self, (from, to): (&Inode, &Inode), inode: &Inode) -> Result<()> {
+        may_name(&self.blocks, from)?;
+        may_name(&self.blocks, to)?;
+        match from.ino == to.ino {
+            true => has_project_of(&self.blocks, to, inode),
+            false => may_hold(&self.blocks, to, inode),
+        }
+    }
+
     /// Takes a name away from what moves; a whiteout stays behind if the mode wants one.
     fn leave(&mut self, source: &Place<'_>, inode: &Inode, mode: RenameMode, now: Timestamp) -> Result<()> {
         let RenameMode::Whiteout { uid, gid } = mode else { return self.depart(source, inode.kind, now) };
         let (parent, new) = (self.dir(source.dir)?, NewNode::whiteout(uid, gid));
-        let white = self.make(&parent, source.name, &new, now)?;
+        let named = self.named(&parent, source.name)?;
+        let white = self.make(&parent, source.name, &named, &new, now)?;
         self.depart(source, inode.kind, now)?;
-        self.arrive(source.dir, source.name, white, new.kind, now)
+        self.arrive(source.dir, &named, white, new.kind, now)
     }
 
     /// Has a name lead from one inode to another; links of the directory follow.
@@ -521,7 +552,9 @@ impl Tree {
         if inode.kind == FileKind::Dir {
             self.blocks.nodes_mut().promises_mut().unsettle(ino);
         }
-        inode.set_name(dir, name);
+        let above = self.dir(dir)?;
+        let named = self.named(&above, name)?;
+        inode.set_name(&above, named.bytes(), named.hash());
         inode.ctime = now;
         self.blocks.nodes_mut().put(&inode)
     }
@@ -533,14 +566,17 @@ impl Tree {
         if inode.links != 1 || inode.kind != FileKind::File || !inode.advise.has(Advise::LOST_PINO) {
             return Ok(());
         }
-        match self.lookup(inode.parent, inode.last_name()) {
-            Ok(found) if found == ino => {
-                inode.advise = inode.advise.without(Advise::LOST_PINO);
-                self.blocks.nodes_mut().put(&inode)
-            }
-            Ok(_) | Err(Error::Errno(_)) => Ok(()),
-            Err(error) => Err(error),
+        let dir = match self.dir(inode.parent) {
+            Ok(dir) => dir,
+            Err(Error::Errno(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let Some(name) = Name::remembered(&dir, &inode) else { return Ok(()) };
+        if directory::find(&self.blocks, &dir, &name)?.is_some_and(|found| found.ino == ino) {
+            inode.advise = inode.advise.without(Advise::LOST_PINO);
+            self.blocks.nodes_mut().put(&inode)?;
         }
+        Ok(())
     }
 
     /// True if directory `dir` is `top` or lies somewhere below it.
@@ -604,12 +640,13 @@ fn check_name(name: &[u8]) -> Result<()> {
     pumice_vfs::check_name(name).map_err(|error| Error::Errno(error.errno()))
 }
 
-fn check_target(new: &NewNode<'_>) -> Result<()> {
+/// `most` are the bytes that a target can have.
+fn check_target(new: &NewNode<'_>, most: usize) -> Result<()> {
     if new.kind != FileKind::Symlink {
         return Ok(());
     }
     match new.target {
-        target if target.len() > TARGET_MAX => Err(Error::Errno(Errno::NameTooLong)),
+        target if target.len() > most => Err(Error::Errno(Errno::NameTooLong)),
         target if target.is_empty() || target.contains(&0) => Err(Error::Errno(Errno::Invalid)),
         _ => Ok(()),
     }
@@ -621,41 +658,6 @@ fn inherited(kind: FileKind) -> u32 {
         FileKind::File => INHERITED_ALL | INHERITED_FILES,
         _ => INHERITED_ALL,
     }
-}
-
-/// Checks that an inode may be changed at all: it is not immutable, and has no form that is only read here.
-pub(super) fn may_change(inode: &Inode) -> Result<()> {
-    if inode.flags.has(InodeFlags::IMMUTABLE) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
-}
-
-/// Checks that the content of a file may be changed from `offset` on.
-pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
-    may_change(inode)?;
-    // The room that compression gave back would be needed.
-    if inode.is_verity() || inode.is_released() || inode.flags.has(APPEND) && offset < inode.size {
-        return Err(Error::Errno(Errno::Perm));
-    }
-    may_read(inode)
-}
-
-/// Checks that the content of a file can be read: an encrypted one needs its key.
-pub(super) fn may_read(inode: &Inode) -> Result<()> {
-    let is_locked = inode.is_encrypted() && inode.kind == FileKind::File;
-    if is_locked { Err(Error::NoKey(inode.ino)) } else { Ok(()) }
-}
-
-/// Checks that a file may be made `size` bytes long, in blocks of `width` bytes.
-pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
-    may_change(inode)?;
-    if inode.is_verity() || inode.flags.has(APPEND) && inode.size > 0 {
-        return Err(Error::Errno(Errno::Perm));
-    }
-    // Only whole clusters can go, since none can be written.
-    let cluster = inode.cluster_blocks().filter(|_| inode.is_released()).map(u64::from);
-    if cluster.is_some_and(|blocks| !size.is_multiple_of(blocks * width)) {
-        return Err(Error::Errno(Errno::Invalid));
-    }
-    may_read(inode)
 }
 
 /// SplitMix64: every bit of the result depends on every bit of the seed.

@@ -53,19 +53,24 @@ impl Mending<'_> {
         let (before, left) = (repair.before().clone(), repair.after().count);
         let changes = !repair.is_empty();
         let lines = lines(&repair);
+        let broken: Vec<String> = repair.broken().iter().map(ToString::to_string).collect();
         if changes && !self.dry_run {
             self.keep_undo(&repair)?;
             repair.commit().map_err(failed)?;
         }
         let fixed = u8::from(changes && !self.dry_run) * CORRECTED;
         if self.json {
-            print_json(self.path, &before, &lines)?;
+            print_json(self.path, &before, &lines, &broken)?;
         } else {
             print(self.path, &before)?;
             let mut output = Output::new();
             let done = if self.dry_run { "would repair" } else { "repaired" };
             for line in lines {
                 output.line(format!("{done}: {line}"))?;
+            }
+            let lost = if self.dry_run { "would give up" } else { "gave up" };
+            for line in broken {
+                output.line(format!("{lost}: {line}"))?;
             }
             if before.count > 0 {
                 let state = match (left, self.dry_run) {
@@ -133,7 +138,7 @@ pub(super) fn run(path: &Path, json: bool) -> Outcome<u8> {
             path.display()
         )));
     }
-    let printed = if json { print_json(path, &report, &[]) } else { print(path, &report) };
+    let printed = if json { print_json(path, &report, &[], &[]) } else { print(path, &report) };
     printed?;
     Ok(if report.count == 0 { 0 } else { UNCORRECTED })
 }
@@ -174,7 +179,7 @@ fn bytes(report: &Report) -> u64 {
     report.blocks.saturating_mul(report.block_bytes.into())
 }
 
-fn print_json(path: &Path, report: &Report, repairs: &[String]) -> Outcome {
+fn print_json(path: &Path, report: &Report, repairs: &[String], given_up: &[String]) -> Outcome {
     let findings: Vec<Value> = report
         .findings
         .iter()
@@ -199,6 +204,7 @@ fn print_json(path: &Path, report: &Report, repairs: &[String]) -> Outcome {
             "data_bytes": bytes(report),
             "findings": findings,
             "repairs": repairs,
+            "given_up": given_up,
         }),
     )
 }

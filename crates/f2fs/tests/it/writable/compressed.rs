@@ -15,17 +15,15 @@ use super::{
     crash::{mount_by, options},
     disk::SharedDisk,
     linux::{golden, open},
+    policy::key,
     power::Live,
     subject::{Shape, node, ours, sound, theirs, volume},
 };
 
 const BLOCK: usize = 4096;
 
-pub(crate) const SHAPE: Shape = Shape {
-    features: &["extra_attr", "inode_checksum", "quota_ino", "compression"],
-    section_segments: None,
-    dir_level: 0,
-};
+pub(crate) const SHAPE: Shape =
+    Shape { features: &["extra_attr", "inode_checksum", "quota_ino", "compression"], ..Shape::PLAIN };
 
 /// All files, by a method.
 pub(crate) fn rule(method: &str, log_blocks: u8) -> CompressionRule {
@@ -59,7 +57,7 @@ fn card(live: &Live) -> SharedDisk {
 
 /// An inode as it is on the medium.
 fn inode(live: &Live, name: &[u8]) -> Inode {
-    let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+    let options = MountOptions { cache_bytes: 1 << 20, keys: key(), recover: None };
     let fs = F2fs::mount(vec![Box::new(live.clone())], options).unwrap();
     fs.inode(fs.lookup(Ino::ROOT, name).unwrap().ino).unwrap().0
 }
@@ -196,8 +194,8 @@ struct Beside {
 }
 
 impl Beside {
-    fn new(rule: CompressionRule, logging: Logging, seed: u64) -> Beside {
-        let live = Live::new(volume(64 << 20, &SHAPE, &TestClock::new()));
+    fn new(shape: &Shape, rule: CompressionRule, logging: Logging, seed: u64) -> Beside {
+        let live = Live::new(volume(64 << 20, shape, &TestClock::new()));
         let random = fastrand::Rng::with_seed(seed);
         let mut beside = Beside { live, rule, logging, fs: None, model: BTreeMap::new(), random };
         beside.open();
@@ -338,6 +336,18 @@ impl Beside {
     }
 }
 
+/// One sequence on a volume of a shape.
+pub(crate) fn keep_what_was_written(shape: &Shape, steps: usize) {
+    let mut beside = Beside::new(shape, rule("lz4", 2), Logging::Adaptive, 1);
+    (0..steps).for_each(|_| beside.step());
+    let whole = beside.fs().create(Ino::ROOT, b"whole", &node(FileKind::File)).unwrap().ino;
+    beside.fs().write(whole, 0, &text(1, 3 << 20)).unwrap();
+    beside.model.insert("whole".into(), text(1, 3 << 20));
+    beside.remount();
+    assert!(beside.saved() > 100);
+    theirs(&card(&beside.live));
+}
+
 /// Sequences by each method.
 #[test]
 fn random_sequences_keep_what_was_written() {
@@ -346,7 +356,7 @@ fn random_sequences_keep_what_was_written() {
     for (method, log_blocks) in methods {
         for seed in seeds.clone() {
             F2FS_COMPRESSED.begin(seed);
-            let mut beside = Beside::new(rule(method, log_blocks), Logging::Adaptive, seed);
+            let mut beside = Beside::new(&SHAPE, rule(method, log_blocks), Logging::Adaptive, seed);
             (0..600).for_each(|_| beside.step());
             // The largest clusters of the others were hardly ever written as a whole.
             let whole = beside.fs().create(Ino::ROOT, b"whole", &node(FileKind::File)).unwrap().ino;
@@ -365,7 +375,7 @@ fn random_sequences_keep_what_was_written() {
 fn pieces_of_clusters_are_moved_by_the_cleaner() {
     for (method, log_blocks) in [("lz4", 2), ("zstd", 4)] {
         let mut beside =
-            Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
+            Beside::new(&SHAPE, rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
         // Clusters and plain blocks, mixed in every segment.
         for round in 0.. {
             for name in ["text", "mixed.raw"].map(|name| format!("{round}-{name}")) {

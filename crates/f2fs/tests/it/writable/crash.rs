@@ -13,8 +13,8 @@ use std::{
 };
 
 use pumice_f2fs::{
-    F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check, crypt::Keyring,
-    layout::SuperBlock, read_super_block,
+    F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check, layout::SuperBlock,
+    read_super_block,
 };
 use pumice_knobs::{Campaign, F2FS_FULL_STATES, F2FS_STATES};
 use pumice_vfs::{
@@ -25,6 +25,7 @@ use pumice_vfs::{
 use super::{
     compressed::{SHAPE, rule},
     over::Touches,
+    policy::{key, keys},
     power::{Event, Image, Live, Part, Replay, part},
     subject::{Shape, node, volume},
     tree::{Tree, record, tree},
@@ -61,9 +62,10 @@ pub(crate) fn mount(live: &Live, in_place: bool) -> pumice_f2fs::Result<Writable
     mount_by(live, WritableOptions { in_place, ..options() })
 }
 
-/// Ways to mount, with a small cache.
+/// Ways to mount, with a small cache and the key.
 pub(crate) fn options() -> WritableOptions {
-    WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(TestClock::new().clock()) }
+    let options = WritableOptions::new(TestClock::new().clock());
+    WritableOptions { cache_bytes: 1 << 20, keys: Some(keys()), ..options }
 }
 
 /// A clock that goes on whenever it is asked.
@@ -87,7 +89,7 @@ pub(crate) fn mount_with(live: &Live, cache_bytes: usize) -> pumice_f2fs::Result
 /// The files of a volume, rolled forward or not.
 pub(crate) fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tree> {
     let recover = recover.then(Timestamp::default);
-    let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover };
+    let options = MountOptions { cache_bytes: 1 << 20, keys: key(), recover };
     let fs = F2fs::mount(vec![Box::new(image.clone())], options)?;
     assert!(fs.warnings().is_empty(), "{:?}", fs.warnings());
     Ok(tree(&fs))
@@ -626,7 +628,7 @@ fn a_file_that_left_its_inode() {
 }
 
 /// Looks at states of short workloads on small volumes that are mounted like this.
-fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
+pub(crate) fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
     let most = states(&F2FS_STATES, 100);
     let share = if most > 1000 { u8::MAX } else { 8 };
     let (mut seen, first, mut next) = (HashSet::new(), F2FS_STATES.first_seed(1), 0);

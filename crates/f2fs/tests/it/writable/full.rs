@@ -471,8 +471,7 @@ fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
     F2FS_NEARLY_FULL.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
-const QUOTA: Shape =
-    Shape { features: &["extra_attr", "inode_checksum", "quota_ino"], section_segments: None, dir_level: 0 };
+const QUOTA: Shape = Shape { features: &["extra_attr", "inode_checksum", "quota_ino"], ..Shape::PLAIN };
 
 #[test]
 fn adaptive_logging() {

@@ -1,4 +1,4 @@
-//! Encrypted files without their key, on a volume that is written to: as Linux has them.
+//! Encrypted files on a volume that is written to, without their key and with it: as Linux has them.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +6,7 @@ use std::{
     fs::{self, File},
 };
 
-use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+use pumice_f2fs::{F2fs, MountOptions, WritableF2fs, WritableOptions, crypt::Keyring};
 use pumice_knobs::F2FS_LOCKED;
 use pumice_vfs::{
     Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, XattrMode, path,
@@ -14,8 +14,10 @@ use pumice_vfs::{
 use xtask::{Machine, f2fs};
 
 use super::{
+    crash::options,
     disk::SharedDisk,
     linux::{golden, open},
+    policy::{key, keys},
     subject::{node, ours, theirs},
 };
 use crate::common::{
@@ -25,13 +27,6 @@ use crate::common::{
 
 /// Calls of a round.
 const CALLS: usize = 200;
-
-/// The key of the recipe.
-fn key() -> Keyring {
-    let mut keys = Keyring::default();
-    keys.add(&(0..64).collect::<Vec<u8>>()).unwrap();
-    keys
-}
 
 /// The files there, without the times of their changes.
 fn shown(disk: &SharedDisk, keys: Keyring) -> BTreeMap<String, Record> {
@@ -158,8 +153,8 @@ fn split<'a>(fs: &dyn FileSystem, path: &'a str) -> (Ino, &'a [u8]) {
     path::split(fs, path.as_bytes()).unwrap()
 }
 
-/// A call at random on a volume.
-fn call(fs: &dyn FileSystem, number: usize, draw: &mut fastrand::Rng) -> Option<Call> {
+/// A call at random on a volume; with the key content is written more often.
+fn call(fs: &dyn FileSystem, number: usize, keyed: bool, draw: &mut fastrand::Rng) -> Option<Call> {
     let all = all(fs);
     let of = |draw: &mut fastrand::Rng, wanted: &dyn Fn(FileKind) -> bool| {
         let fitting: Vec<&String> = all
@@ -177,13 +172,15 @@ fn call(fs: &dyn FileSystem, number: usize, draw: &mut fastrand::Rng) -> Option<
     let ino = |path: &str| path::find(fs, path.as_bytes()).unwrap().ino;
     let make = |kind, target: &[u8]| {
         let (dir, name) = split(fs, &new);
-        fs.create(dir, name, &NewNode { kind, perm: 0o755, uid: 0, gid: 0, rdev: 0, target }).map(drop)
+        let perm = if kind == FileKind::Symlink { 0o777 } else { 0o755 };
+        fs.create(dir, name, &NewNode { kind, perm, uid: 0, gid: 0, rdev: 0, target }).map(drop)
     };
-    let (line, done) = match draw.u8(..13) {
+    let (line, done) = match draw.u8(..if keyed { 20 } else { 13 }) {
         0 => (format!("cat /mnt{file} >/dev/null"), fs.read(ino(&file), 0, &mut [0]).map(drop)),
         1 => {
-            let size = SetAttr { size: Some(10), ..SetAttr::default() };
-            (format!("truncate -s 10 /mnt{file}"), fs.set_attr(ino(&file), &size).map(drop))
+            let bytes = if keyed { draw.u64(..30_000) } else { 10 };
+            let size = SetAttr { size: Some(bytes), ..SetAttr::default() };
+            (format!("truncate -s {bytes} /mnt{file}"), fs.set_attr(ino(&file), &size).map(drop))
         }
         2 => (format!("mkfifo -m 755 /mnt{new}"), make(FileKind::Fifo, b"")),
         3 => (format!("mkdir -m 755 /mnt{new}"), make(FileKind::Dir, b"")),
@@ -195,12 +192,12 @@ fn call(fs: &dyn FileSystem, number: usize, draw: &mut fastrand::Rng) -> Option<
         6 => {
             let ((from, name), (to, to_name)) = (split(fs, &any), split(fs, &new));
             let done = fs.rename(from, name, to, to_name, RenameMode::Replace);
-            (format!("mv /mnt{any} /mnt{new}"), done)
+            (format!("guest-control rename /mnt{any} /mnt{new}"), done)
         }
         7 if ino(&file) != ino(&other) => {
             let ((from, name), (to, to_name)) = (split(fs, &file), split(fs, &other));
             let done = fs.rename(from, name, to, to_name, RenameMode::Replace);
-            (format!("mv /mnt{file} /mnt{other}"), done)
+            (format!("guest-control rename /mnt{file} /mnt{other}"), done)
         }
         8 => {
             let (dir, name) = split(fs, &any);
@@ -220,12 +217,42 @@ fn call(fs: &dyn FileSystem, number: usize, draw: &mut fastrand::Rng) -> Option<
             let done = fs.set_xattr(ino(&dir), b"user.pumice", &value, XattrMode::Either);
             (format!("setfattr -n user.pumice -v '{text}' /mnt{dir}"), done)
         }
-        _ => {
+        12 => {
             let (dir, name) = split(fs, &new);
             (format!("rm /mnt{new}"), fs.unlink(dir, name))
         }
+        _ => content_call(fs, number, (&file, &new), draw),
     };
     Some(Call { line, ended: done.err().map(|error| error.errno()) })
+}
+
+/// A call that changes the content of a file, or makes one.
+fn content_call(
+    fs: &dyn FileSystem,
+    number: usize,
+    (file, new): (&str, &str),
+    draw: &mut fastrand::Rng,
+) -> (String, pumice_vfs::Result<()>) {
+    let ino = path::find(fs, file.as_bytes()).unwrap().ino;
+    match draw.u8(..7) {
+        0 => {
+            let offset = draw.u64(..20_000);
+            let done = fs.allocate(ino, SpaceMode::PunchHole, offset, 9000);
+            (format!("fallocate -p -o {offset} -l 9000 /mnt{file}"), done)
+        }
+        1 | 2 => {
+            let (dir, name) = split(fs, new);
+            let done = fs.create(dir, name, &node(FileKind::File)).map(drop);
+            (format!("umask 022; : >/mnt{new}; chmod 755 /mnt{new}; chown 1000:100 /mnt{new}"), done)
+        }
+        _ => {
+            let bytes = draw.usize(1..9000);
+            let at = if draw.bool() { fs.attr(ino).unwrap().size } else { draw.u64(..40_000) };
+            let text = format!("{number:0bytes$}");
+            let put = format!("dd of=/mnt{file} bs=1 seek={at} conv=notrunc");
+            (format!("printf %0{bytes}d {number} | {put}"), fs.write(ino, at, text.as_bytes()))
+        }
+    }
 }
 
 /// The error in the last words of a tool of Linux's.
@@ -235,6 +262,8 @@ fn error_of(said: &str) -> Option<Errno> {
         (Errno::NoEntry, "No such file or directory"),
         (Errno::Exists, "File exists"),
         (Errno::NotEmpty, "Directory not empty"),
+        (Errno::CrossDevice, "Invalid cross-device link"),
+        (Errno::CrossDevice, "CrossesDevices"),
     ]
     .into_iter()
     .find(|(_, words)| said.contains(words))
@@ -245,14 +274,34 @@ fn error_of(said: &str) -> Option<Errno> {
 /// there, and Linux finds nothing wrong with ours.
 #[test]
 fn random_calls_end_as_in_linux() {
+    end_as_in_linux(false);
+}
+
+/// The same with the key, when content is written, too.
+#[test]
+fn random_calls_with_the_key_end_as_in_linux() {
+    end_as_in_linux(true);
+}
+
+/// Gives Linux the key on /mnt.
+pub(crate) const GIVE: &str = "
+key=$(for n in $(seq 0 63); do printf %02x $n; done)
+guest-control key /mnt $key >/dev/null
+guest-control key /mnt $key 04334e23057a6e2d >/dev/null
+";
+
+fn end_as_in_linux(keyed: bool) {
+    let (give, given) = if keyed { (GIVE, Some(keys())) } else { ("", None) };
+    let shown_now = |disk: &SharedDisk| shown(disk, if keyed { key() } else { Keyring::default() });
     let Some(machine) = Machine::for_test() else { return };
     let seeds = F2FS_LOCKED.seeds(0..1);
     for seed in seeds.clone() {
         F2FS_LOCKED.begin(seed);
         let mut draw = fastrand::Rng::with_seed(seed);
         let disk = golden("encrypt", 4096);
-        let fs = open(&disk).unwrap();
-        let calls: Vec<Call> = (0..CALLS).filter_map(|number| call(&fs, number, &mut draw)).collect();
+        let how = WritableOptions { keys: given.clone(), ..options() };
+        let fs = WritableF2fs::mount(Box::new(disk.clone()), how).unwrap();
+        let calls: Vec<Call> = (0..CALLS).filter_map(|number| call(&fs, number, keyed, &mut draw)).collect();
         fs.unmount().unwrap();
         ours(&disk);
         theirs(&disk);
@@ -260,7 +309,7 @@ fn random_calls_end_as_in_linux() {
         let [linux, here] = ["linux", "here"].map(|name| place.path().join(name));
         golden("encrypt", 4096).save(&File::create(&linux).unwrap());
         disk.save(&File::create(&here).unwrap());
-        let mut script = "mount -t f2fs -o noatime /dev/vda /mnt\n".to_owned();
+        let mut script = format!("mount -t f2fs -o noatime /dev/vda /mnt\n{give}");
         for (number, Call { line, .. }) in calls.iter().enumerate() {
             writeln!(
                 script,
@@ -269,7 +318,8 @@ fn random_calls_end_as_in_linux() {
             .unwrap();
         }
         script += "touch /host/said\nguest-manifest /mnt >/host/linux\numount /mnt\n";
-        script += "mount -t f2fs -o noatime /dev/vdb /mnt\nguest-manifest /mnt >/host/here\numount /mnt\n";
+        writeln!(script, "mount -t f2fs -o noatime /dev/vdb /mnt\n{give}").unwrap();
+        script += "guest-manifest /mnt >/host/here\numount /mnt\n";
         script += "dmesg | grep F2FS-fs >/host/dmesg\n";
         let run = f2fs::run_in_kernel(&machine, &[linux.clone(), here], &script).unwrap();
         let said = run.file("said").unwrap();
@@ -291,7 +341,7 @@ fn random_calls_end_as_in_linux() {
             });
             assert!(lines.is_empty(), "PUMICE_SEED={seed}: {:#?}", &lines[..lines.len().min(20)]);
         };
-        same(&shown(&disk, Keyring::default()), &kernel);
+        same(&shown_now(&disk), &kernel);
         same(&timeless(parse(&run.file("here").unwrap())), &kernel);
         same(&shown(&disk, key()), &shown(&theirs, key()));
         let told = run.file("dmesg").unwrap();

@@ -22,8 +22,7 @@ use pumice_vfs::conformance::TestClock;
 
 const SHAPE: Shape = Shape {
     features: &["extra_attr", "inode_checksum", "quota_ino", "compression", "verity"],
-    section_segments: None,
-    dir_level: 0,
+    ..Shape::PLAIN
 };
 
 /// Around the end of inline content, of a block, and of the levels of the tree.

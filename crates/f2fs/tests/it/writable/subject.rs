@@ -5,6 +5,7 @@ use std::{fs, num::NonZeroUsize, process::Command};
 use super::{
     compressed::rule,
     disk::SharedDisk,
+    policy::{Policy, keys, set_policy},
     power::{Image, Live},
 };
 
@@ -25,6 +26,16 @@ pub(crate) struct Shape {
     pub(crate) features: &'static [&'static str],
     pub(crate) section_segments: Option<u32>,
     pub(crate) dir_level: u8,
+    /// Everything below the root is encrypted.
+    pub(crate) policy: Option<&'static Policy>,
+    /// All directories ignore case.
+    pub(crate) folds: bool,
+}
+
+impl Shape {
+    /// Nothing special.
+    pub(crate) const PLAIN: Shape =
+        Shape { features: &[], section_segments: None, dir_level: 0, policy: None, folds: false };
 }
 
 /// A volume.
@@ -50,6 +61,7 @@ impl Card {
         let (blocks, block_bytes) = plan.blocks();
         let disk = SharedDisk::new(block_bytes, blocks);
         plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
+        shape.policy.iter().for_each(|policy| set_policy(&disk, b"", policy));
         let has = |name| shape.features.contains(&name);
         let (has_btime, compresses) = (has("inode_crtime"), has("compression"));
         let mut card = Card { disk, clock: clock.clone(), fs: None, has_btime, compresses, checks: false };
@@ -65,6 +77,7 @@ impl Card {
     fn open(&mut self) {
         let mut options =
             WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(self.clock.clock()) };
+        options.keys = Some(keys());
         if self.compresses {
             options.compression = rule("lz4", 2);
         }
@@ -132,6 +145,7 @@ fn plan_with(tree: Tree, source: &dyn Source, bytes: u64, shape: &Shape, clock: 
     options.shape.features = features.fold(Features::default(), Features::with);
     options.shape.section_segments = shape.section_segments.unwrap_or(1);
     options.dir_level = shape.dir_level;
+    options.ignore_case = shape.folds;
     Plan::new(options, tree, source, Size::Bytes(bytes), NonZeroUsize::MIN).unwrap()
 }
 
@@ -175,6 +189,7 @@ pub(crate) fn volume(bytes: u64, shape: &Shape, clock: &TestClock) -> Image {
     let plan = plan(bytes, shape, clock);
     let disk = Live::new(Image::zeros(plan.blocks().0));
     plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
+    shape.policy.iter().for_each(|policy| set_policy(&disk, b"", policy));
     disk.image()
 }
 
