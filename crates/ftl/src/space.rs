@@ -26,8 +26,8 @@
 //! 8. The segments set apart for leaves and not yet taken stay free beside C, in 2, 3 and 4. Before the last of
 //!    them is full another one is empty: the one with the fewest leaves is at most four fifths full, and its leaves
 //!    go before all others then.
-//! 9. No call waits for a whole segment to be cleaned, as a rule: while fewer than two segments are free beyond those
-//!    that users leave, each of their blocks moves a few out of the next victim (`Server::clean_beside`). A block
+//! 9. No call waits for a whole segment to be cleaned, as a rule. Users leave some segments free; while fewer than two
+//!    more are, each block that they write moves a few out of the next victim (`Server::clean_beside`). A block
 //!    whose head has no segment yet goes to another head meanwhile. Where the disk needs the whole chip, nothing is
 //!    cleaned ahead.
 
