@@ -151,11 +151,11 @@ fn encrypted_files_are_written_with_their_key() {
     world.say("--key-file other put card secret /adiantum").bad(1, &["secret", "key not available"]);
     assert!(before == fs::read(world.path("card")).unwrap(), "nothing was written");
     world.say("--key-file key put card secret /adiantum").good();
-    world.say("--key-file key mkdir card /aes-pad32/dir").good();
-    world.say("--key-file key put card secret /aes-pad32/dir/also").good();
-    world.say("--key-file key ln -s card target /aes-pad32/dir/link").good();
-    world.say("--key-file key mv card /aes-pad32/dir /adiantum/dir").bad(1, &["cross-device"]);
-    world.say("--key-file key get card /aes-pad32/dir/also back").good();
+    world.say("--key-file key mkdir card /aes-pad32/made").good();
+    world.say("--key-file key put card secret /aes-pad32/made/also").good();
+    world.say("--key-file key ln -s card target /aes-pad32/made/link").good();
+    world.say("--key-file key mv card /aes-pad32/made /adiantum/made").bad(1, &["cross-device"]);
+    world.say("--key-file key get card /aes-pad32/made/also back").good();
     assert!(fs::read(world.path("back")).unwrap() == fs::read(world.path("secret")).unwrap());
     assert!(!world.say("ls -R card").good().contains("secret"));
     assert!(world.say("--key-file key ls -R card").good().contains("secret"));
