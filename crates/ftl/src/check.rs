@@ -23,6 +23,7 @@ use crate::seek::{Sought, seek};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
+use crate::tag::Entry;
 
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
@@ -226,7 +227,7 @@ impl<'a, 'c> Check<'a, 'c> {
                 continue;
             }
             let holds = self.holds(lba, place, slot)?;
-            if holds == Some(true) && !is_confirmed {
+            if holds == Some(true) && (!is_confirmed || self.is_copy(addr, newest)?) {
                 continue;
             }
             let shown = format!("slot {slot} of page {} of segment {}", place.index, place.block);
@@ -271,6 +272,19 @@ impl<'a, 'c> Check<'a, 'c> {
             true => tag.entries.get(slot as usize).is_some_and(|entry| entry.lba == lba),
             false => self.unnamed.get(&place.block).is_some_and(|from| place.index >= *from),
         }))
+    }
+
+    /// True if two places hold a block as the same write left it: a copy is not newer than its original.
+    fn is_copy(&mut self, one: Addr, other: Addr) -> Result<bool> {
+        let one = self.entry(one)?;
+        Ok(one.is_some() && one == self.entry(other)?)
+    }
+
+    /// The content of a slot, as far as its page tells.
+    fn entry(&mut self, addr: Addr) -> Result<Option<Entry>> {
+        let (place, slot) = self.ftl.shape.place(addr);
+        let found = self.ftl.flash.read(place)?.of_kind(Kind::Data);
+        Ok(found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()))
     }
 
     /// Every page of trimmed ranges since the checkpoint has a copy, unless a power cut came between, or a segment failed.

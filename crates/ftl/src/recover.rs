@@ -227,6 +227,15 @@ impl<'c> Server<'c> {
             Some(newest) if newest.tag.kind == Kind::Data && !range.trust.is_newest_sure() => {
                 Some(gathered.unsure.insert(newest).place.index)
             }
+            // Nothing would name it, should the power go again, but its blocks are elsewhere, too: it may fade.
+            Some(newest)
+                if newest.tag.kind == Kind::Data
+                    && range.since == 0
+                    && range.trust.sure == Sure::Newest
+                    && self.is_there_twice(&newest)? =>
+            {
+                Some(newest.place.index)
+            }
             Some(newest) if newest.tag.kind == Kind::Data => {
                 gathered.trusted.extend(newest.tag.entries.iter().map(|entry| entry.lba));
                 None
@@ -242,6 +251,22 @@ impl<'c> Server<'c> {
             _ => None,
         };
         self.take_segment(latest, left_out, gathered)
+    }
+
+    /// True if all blocks of the newest page were copied from where the table has them.
+    fn is_there_twice(&mut self, newest: &Held) -> Result<bool> {
+        for entry in newest.tag.entries.iter().filter(|entry| **entry != Entry::NONE) {
+            let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+            if addr.is_none() || addr == Addr::LOST {
+                return Ok(false);
+            }
+            let (place, slot) = self.shape.place(addr);
+            let found = self.flash.read(place)?.of_kind(Kind::Data);
+            if found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()) != Some(*entry) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes in the newest page and those that the checkpoint names, or keeps their blocks in memory. The newest is
