@@ -175,7 +175,9 @@ impl Server<'_> {
             let found = entries.binary_search_by_key(lba, |entry| entry.lba).ok();
             found.and_then(|at| entries.get(at)).copied()
         };
-        Ok(Move::new(victim, from, order.iter().filter_map(entry).collect()))
+        let blocks: Vec<Entry> = order.iter().filter_map(entry).collect();
+        debug_assert_eq!(blocks.len(), entries.len(), "placement dropped blocks of segment {victim}");
+        Ok(Move::new(victim, from, blocks))
     }
 
     fn move_rest(&mut self, moving: &mut Move) -> Result<()> {

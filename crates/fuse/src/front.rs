@@ -122,7 +122,8 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let lists = self.has_lists.then_some(LISTS);
         let directories = (!self.is_watched).then_some(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         // It does without open and release, where they do nothing.
-        let opens = self.volume.with(FileSystem::guards_files).unwrap_or_default();
+        let opens = self.volume.with(FileSystem::guards_files);
+        let opens = opens.ok_or_else(|| io::Error::other("the volume is unmounted already"))?;
         let files = (!opens).then_some(InitFlags::FUSE_NO_OPEN_SUPPORT);
         for wish in WISHES.into_iter().chain(lists).chain(directories).chain(files) {
             if config.add_capabilities(wish).is_ok() {

@@ -171,10 +171,11 @@ impl Context {
     /// The value of the attribute of a new inode in a directory with the value `of_directory`: its policy, and a nonce of
     /// its own.
     pub fn inherited(of_directory: &[u8], nonce: [u8; NONCE_BYTES]) -> Result<Vec<u8>, CryptError> {
-        Context::parse(of_directory)?;
+        let Context { nonce: other, .. } = Context::parse(of_directory)?;
         // Both versions end with the nonce.
-        let policy = of_directory.get(..of_directory.len() - NONCE_BYTES).unwrap_or_default();
-        Ok([policy, &nonce].concat())
+        let policy = of_directory.strip_suffix(&other);
+        debug_assert!(policy.is_some(), "a context that does not end with its nonce");
+        Ok([policy.unwrap_or_default(), &nonce].concat())
     }
 
     /// True if the two differ in nothing but the nonce: inodes of one policy may share a directory.

@@ -75,6 +75,7 @@ pub(super) fn may_hold(nodes: &Nodes, dir: &Inode, inode: &Inode) -> Result<()> 
     if !dir.is_encrypted() || !inode.can_be_encrypted() {
         return Ok(());
     }
+    // A context that makes no sense is of no policy: nothing is moved by it.
     let of = |inode: &Inode| -> Result<Option<Context>> {
         Ok(context(nodes, inode)?.and_then(|context| Context::parse(&context).ok()))
     };

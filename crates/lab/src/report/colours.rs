@@ -129,6 +129,7 @@ impl Styles {
     pub(super) fn of(&self, name: &str) -> Style {
         let base = base(name);
         let style = self.0.iter().find(|(known, _)| known == base).map(|(_, style)| *style);
+        debug_assert!(style.is_some(), "{name}: a curve of another picture");
         let (colour, mark) = style.unwrap_or_default();
         Style { colour: COLOURS.get(colour).copied().unwrap_or(RGBColor(0, 0, 0)), mark }
     }

@@ -45,7 +45,9 @@ pub fn watch(setup: &Setup, progress: &dyn Progress) -> Result<(Record, Life), L
     let title = format!("{}, {}, {}", setup.access, setup.victim, setup.placement);
     run.life = Some(Watched::new(title, planned.plan.writes));
     run.whole(&planned.plan, progress)?;
-    Ok((run.record(planned), run.life.take().map(Watched::life).unwrap_or_default()))
+    let watched = run.life.take();
+    debug_assert!(watched.is_some(), "nobody watched the store");
+    Ok((run.record(planned), watched.map(Watched::life).unwrap_or_default()))
 }
 
 /// Runs a setup already planned.

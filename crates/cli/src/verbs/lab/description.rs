@@ -161,7 +161,9 @@ fn modules(points: &[Point], dir: &Path) -> Outcome<BTreeMap<PathBuf, Vec<u8>>> 
     for path in
         points.iter().flat_map(|point| [point.setup.victim.file(), point.setup.placement.file()]).flatten()
     {
-        let within = path.strip_prefix(dir).unwrap_or(path);
+        let within = path.strip_prefix(dir);
+        debug_assert!(within.is_ok(), "{} lies elsewhere", path.display());
+        let within = within.unwrap_or(path);
         if !modules.contains_key(within) {
             let bytes = fs::read(path).map_err(|error| Failure::host(path, &error))?;
             modules.insert(within.to_owned(), bytes);
