@@ -129,8 +129,8 @@ campaigns! {
     }
     NANDFS_YEARS = "nandfs: years on the shelf and of wear" {
         nandfs: "health::decay::a_full", "health::reads::a_file", "health::wear::a_chip";
-        YEARS of "years, on whole chips", such as "10";
-        Parts(8)
+        YEARS of "years, on larger chips", such as "10";
+        Parts(32)
     }
     NANDFS_SPACE = "nandfs: space when nearly full" {
         nandfs: "space_campaign::";
@@ -150,7 +150,7 @@ campaigns! {
     FTL_CUTS = "ftl: power cuts in every operation" {
         ftl: "power_cut::every_operation", "power_cut::pages_that_share_cells";
         CUTS of "operations, in every mode", such as "all";
-        Parts(60), again: "the failure names layout, operation and mode"
+        Parts(1200), again: "the failure names layout, operation and mode"
     }
     FTL_SERIES = "ftl: power cuts in series, of pages that fade" {
         ftl: "series::";
@@ -175,7 +175,7 @@ campaigns! {
     FTL_PAGES = "ftl: bad pages and spare bits" {
         ftl: "bad_pages::";
         PAGES of "pages", such as "all";
-        Parts(30), again: "the failure names page and bit"
+        Parts(120), again: "the failure names page and bit"
     }
     FTL_PARITY = "ftl: harm that parity bears" {
         ftl: "parity::as_many";
@@ -184,8 +184,8 @@ campaigns! {
     }
     FTL_YEARS = "ftl: years on the shelf" {
         ftl: "health::a_full_disk", "health::what_is_read";
-        YEARS of "years, on whole chips", such as "10";
-        Parts(8)
+        YEARS of "years, on larger chips", such as "10";
+        Parts(32)
     }
     FTL_SPACE = "ftl: space when nearly full, with cuts, too" {
         ftl: "space_campaign::";

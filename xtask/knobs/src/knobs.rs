@@ -29,7 +29,7 @@ knobs! {
     B3: Form::OneOf(&["3", "4"]), "1, 2, and of 3 a sample", "The length of sequences of calls of which all are played.";
     PAGES: Form::All, "a sample", "Pages that are made bad, one at a time.";
     PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";
-    YEARS: Form::OneOf(&["10"]), "months, on small chips", "Years on the shelf and of wear, on whole chips.";
+    YEARS: Form::OneOf(&["10"]), "months, on small chips", "Years on the shelf and of wear, on larger chips.";
     SPACE: Form::Count, "1 or 2", "Rounds on each chip that is nearly full.";
     FUZZ_CASES: Form::Count, "32 to 60", "Damages of each image or layout.";
     HOSTILE: Form::Count, "4 to 30", "Damages of each volume that is then served or written to.";

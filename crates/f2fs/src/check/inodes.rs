@@ -162,6 +162,11 @@ impl Worker<'_> {
                     "the symbolic link has no bytes".to_owned()
                 });
             }
+            FileKind::File if inode.size > self.volume.block_size().file_bytes() => {
+                self.findings.add(Code::InodeSize, Object::Inode(inode.ino), || {
+                    format!("the file has {} bytes, more than its addresses can reach", inode.size)
+                });
+            }
             FileKind::File if inode.flags.has(InodeFlags::DEVICE_ALIAS) => {
                 return self.check_alias(inode, facts);
             }

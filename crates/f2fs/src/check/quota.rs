@@ -108,6 +108,13 @@ struct QuotaFile<'a> {
 
 impl QuotaFile<'_> {
     fn load(&mut self, kind: usize) -> Result<(), String> {
+        let main = self.reader.nodes().volume().super_block().main_bytes();
+        if self.inode.size > main {
+            return Err(format!(
+                "the quota file has {} bytes, more than all blocks, {main}",
+                self.inode.size
+            ));
+        }
         let head = self.block(0)?;
         let (magic, version) = (word(&head, 0), word(&head, 1));
         if QUOTA_MAGICS.get(kind) != Some(&magic) || version != QUOTA_VERSION {

@@ -52,6 +52,12 @@ impl BlockSize {
         (self.0 - FOOTER_BYTES) / 4
     }
 
+    /// Bytes that the addresses of a file reach at most (3.94 TiB with 4 KiB).
+    pub fn file_bytes(self) -> u64 {
+        let (own, words) = (u64::from(self.inode_words()), u64::from(self.node_words()));
+        (own + 2 * words + 2 * words.pow(2) + words.pow(3)) * self.bytes_u64()
+    }
+
     /// Entries in a block of the NAT (455 in 4 KiB).
     pub fn nat_entries(self) -> u32 {
         self.0 / 9

@@ -248,6 +248,11 @@ impl SuperBlock {
         self.raw.segment_count_main.get()
     }
 
+    /// Bytes of the main area.
+    pub fn main_bytes(&self) -> u64 {
+        u64::from(self.main_segments()) * u64::from(self.blocks_per_segment()) * self.block().bytes_u64()
+    }
+
     /// The block behind the last of the main area.
     pub fn main_end(&self) -> u64 {
         u64::from(self.raw.main_blkaddr.get())

@@ -583,10 +583,15 @@ fn directories(bench: &Bench) -> Vec<Entry> {
 fn size(bench: &Bench, ino: Nid) -> Result<()> {
     let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
     let width = bench.volume.block_size();
-    if inode.kind != FileKind::Dir {
+    if inode.kind == FileKind::Symlink {
         return target(bench, ino, &inode, &block);
     }
     let last = tree::blocks_of(bench, &inode, &block).last().map_or(0, |(index, _)| *index);
+    if inode.kind == FileKind::File {
+        let cluster = inode.cluster_blocks().map_or(1, u64::from);
+        let end = (last + 1).next_multiple_of(cluster) * width.bytes_u64();
+        return bench.edit_inode(ino, |raw| raw.i_size.set(end));
+    }
     let depth = (bucket_beside(last, 0, inode.dir_level.into()).0 + 1).min(LEVELS_MAX);
     let size = (last + 1) * width.bytes_u64();
     bench.edit_inode(ino, |raw| {

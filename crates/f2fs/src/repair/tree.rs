@@ -33,7 +33,7 @@ pub(super) fn block_of(bench: &Bench, inode: &Inode, block: &[u8], index: u64) -
     word_of(bench, inode, block, index).map(|word| word.addr).filter(|addr| addr.is_block())
 }
 
-/// All blocks of a directory, in their order.
+/// All blocks of a directory or file, in their order.
 pub(super) fn blocks_of(bench: &Bench, inode: &Inode, block: &[u8]) -> Vec<(u64, BlockAddr)> {
     let own = inode.own_addrs();
     let mut found = addresses(block.get(inode.addrs_at()..).unwrap_or_default(), 0, own);

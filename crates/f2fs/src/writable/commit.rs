@@ -270,9 +270,7 @@ impl Commit {
         }
         let mut inode = blocks.nodes().inode(file)?;
         // A file that claims more than the volume has is not read into memory.
-        let sb = blocks.nodes().writer().super_block();
-        let most =
-            u64::from(sb.main_segments()) * u64::from(sb.blocks_per_segment()) * sb.block().bytes_u64();
+        let most = blocks.nodes().writer().super_block().main_bytes();
         let size = usize::try_from(inode.size).ok().filter(|_| inode.size <= most);
         let too_long = || corrupt(Place::Inode(file), "bytes of a quota file are", inode.size, most);
         let mut bytes = vec![0; size.ok_or_else(too_long)?];

@@ -11,10 +11,13 @@ pub(crate) mod tree;
 use std::{collections::BTreeMap, sync::Arc};
 
 use pumice_f2fs::{
+    F2fs, MountOptions,
     check::{Code, check},
+    crypt::Keyring,
+    layout::Inode,
     repair::{Extent, Repair, Undo, plan},
 };
-use pumice_vfs::Timestamp;
+use pumice_vfs::{FileKind, FileSystem, Ino, Timestamp};
 
 use self::{
     medium::Medium,
@@ -82,6 +85,35 @@ const WHOLE: [Code; 25] = [
     Code::SsaKind,
     Code::SsaOwner,
 ];
+
+/// A file that claims more bytes than its addresses reach has those of its blocks, and a quota file that claims more than
+/// the volume has is made again. A mount that met one stopped all writing.
+#[test]
+fn sizes_beyond_all_bounds_are_mended() {
+    let of = |name, code, size: u64, is_wanted: &dyn Fn(&Patient, &Inode) -> bool| {
+        let mut patient = Patient::new(&Arc::new(Golden::of_kind(name).bytes()));
+        let file = patient.find(|inode, _| is_wanted(&patient, inode));
+        patient.edit_inode(file.ino, |block| block[16..24].copy_from_slice(&size.to_le_bytes()));
+        let medium = Medium::new(&patient.disk);
+        let report = check(vec![Box::new(medium.clone())], 2, &mut |_, _| ()).unwrap();
+        assert!(report.findings.iter().any(|finding| finding.code == code), "{:?}", report.findings);
+        planned(&medium, Extent::All).commit().unwrap();
+        assert_eq!(findings(&medium), Vec::<String>::new());
+        let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+        let fs = F2fs::mount(vec![Box::new(medium)], options).unwrap();
+        (file.size, fs.attr(Ino(file.ino.0.into())).unwrap().size)
+    };
+    let is_quota = |p: &Patient, ino| p.volume().super_block().quota_inodes().contains(&ino);
+    let (before, after) = of("g11-quota", Code::InodeSize, u64::MAX, &|p, inode| {
+        inode.kind == FileKind::File
+            && !inode.has_inline_data()
+            && inode.blocks > 1
+            && !is_quota(p, inode.ino)
+    });
+    assert_eq!(after, before.next_multiple_of(4096));
+    let (before, after) = of("g11-quota", Code::QuotaFile, 1 << 40, &|p, inode| is_quota(p, inode.ino));
+    assert_eq!(after, before);
+}
 
 /// The first run mends, the second finds nothing, and every undamaged file is as it was. The way back leads to the
 /// damage.

@@ -1,5 +1,5 @@
 //! A disk over the years: bits that decay on the shelf, and blocks that are read too often. `PUMICE_YEARS=10` runs the whole
-//! campaigns, on a whole chip.
+//! campaigns, on a larger chip.
 
 use crate::common::shared::Shared;
 use crate::common::{Case, Model, Step, change, content, policies, start};
@@ -11,7 +11,7 @@ const WEEK_S: u32 = 7 * 24 * 3600;
 const MONTH_S: u32 = 2_629_800;
 const BLOCK: u32 = 4096;
 /// Seeds of a whole campaign.
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 32;
 
 fn is_long() -> bool {
     FTL_YEARS.whole().is_some()
@@ -90,7 +90,7 @@ impl Bench {
 /// A full chip on the shelf: one random bit of each page is lost in a month, and ECC puts eight in 512 bytes right.
 fn shelf(seed: u64) -> (Bench, u64) {
     let spec = ChipSpec::named("slc-4k-8g").unwrap();
-    let spec = if is_long() { spec } else { spec.with_size(40 << 20).unwrap() };
+    let spec = spec.with_size(if is_long() { 128 << 20 } else { 40 << 20 }).unwrap();
     let mut bench = Bench::new(&spec);
     let law = Retention { millibits_per_month: 1000, seed };
     bench.chip.0.lock().unwrap().faults_mut().retention = Some(law);

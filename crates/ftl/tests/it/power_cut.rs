@@ -320,19 +320,20 @@ fn what_seems_sound_and_is_not() {
 fn pages_that_share_cells() {
     let small = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3", "leaves/dist3"];
     let more = ["small/by4", "few/dist3", "gang/by4", "mlc/own", "tlc/own"];
-    let (asked, first) = (FTL_RANDOM_CUTS.count(), FTL_RANDOM_CUTS.first_seed(0));
-    let layouts = small.into_iter().chain(more.into_iter().filter(|_| asked.is_some()));
+    let asked = FTL_RANDOM_CUTS.count();
+    let layouts: Vec<&str> = small.into_iter().chain(more.into_iter().filter(|_| asked.is_some())).collect();
+    // A round is of one layout, so that a few of them take little time.
+    let first = FTL_RANDOM_CUTS.first_seed(0);
     let (mut cuts, mut lost, mut next) = (0, Vec::new(), first);
-    while next == first || asked.is_some_and(|asked| cuts < asked) {
-        for layout in layouts.clone() {
-            let every = u64::from(asked.is_some() && small.contains(&layout));
-            let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
-            let (made, failures) = run.play(next);
-            println!("{layout}:{next}: {made} cuts, {} of them lost flushed blocks", failures.len());
-            failures.iter().take(3).for_each(|what| println!("    {what}"));
-            cuts += made;
-            lost.extend(failures);
-        }
+    while asked.map_or(next - first < small.len() as u64, |asked| cuts < asked) {
+        let layout = layouts[usize::try_from(next).unwrap() % layouts.len()];
+        let every = u64::from(asked.is_some() && small.contains(&layout));
+        let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
+        let (made, failures) = run.play(next / layouts.len() as u64);
+        println!("{layout}:{next}: {made} cuts, {} of them lost flushed blocks", failures.len());
+        failures.iter().take(3).for_each(|what| println!("    {what}"));
+        cuts += made;
+        lost.extend(failures);
         next += 1;
     }
     if FTL_CUTS.whole().is_some() {

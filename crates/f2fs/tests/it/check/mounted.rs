@@ -165,7 +165,7 @@ fn damaged_volumes_are_written_to_without_harm() {
             let also = watched(&what, || {
                 let disk = fresh();
                 let before = contents(&disk);
-                let is_sound = is_sound(&disk);
+                let was_sound = finding(&disk).is_none();
                 let Some(fs) = mount(&disk) else { return };
                 if add(&fs).is_err() || fs.unmount().is_err() {
                     // Nothing more is written, and the files stay.
@@ -176,8 +176,8 @@ fn damaged_volumes_are_written_to_without_harm() {
                 if lost > 0 {
                     harmed.push(format!("{what}: {lost} of {} files", before.len()));
                 }
-                if is_sound && !self::is_sound(&disk) {
-                    harmed.push(format!("{what}: was sound"));
+                if let Some(finding) = finding(&disk).filter(|_| was_sound) {
+                    harmed.push(format!("{what}: was sound; now {finding}"));
                 }
             });
             if ended.is_err() || also.is_err() {
@@ -191,8 +191,12 @@ fn damaged_volumes_are_written_to_without_harm() {
     assert!(harmed.is_empty(), "{} harmed: {harmed:#?}", harmed.len());
 }
 
-fn is_sound(disk: &Medium) -> bool {
-    check(vec![Box::new(disk.clone())], 2, &mut |_, _| ()).is_ok_and(|report| report.count == 0)
+/// What a check finds first.
+fn finding(disk: &Medium) -> Option<String> {
+    match check(vec![Box::new(disk.clone())], 2, &mut |_, _| ()) {
+        Ok(report) => report.findings.first().map(|first| format!("{first:?}")),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Each of two directories is the other's parent.

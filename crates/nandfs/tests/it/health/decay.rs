@@ -9,8 +9,8 @@ const CHIP: &str = "slc-4k-8g";
 
 fn full(seed: u64) -> (Bench, pumice_vfs::Ino, u64) {
     let spec = ChipSpec::named(CHIP).unwrap();
-    // Four hundredths of the chip have pages enough to lose some in two years.
-    let spec = if is_long() { spec } else { spec.with_size(40 << 20).unwrap() };
+    // A small part of the chip has pages enough to lose some in two years.
+    let spec = spec.with_size(if is_long() { 128 << 20 } else { 40 << 20 }).unwrap();
     let bench = Bench::new(&spec, 1 << 20);
     let law = Retention { millibits_per_month: 1000, seed };
     bench.chip.0.lock().unwrap().faults_mut().retention = Some(law);
