@@ -486,10 +486,16 @@ impl<'c> Index<'c> {
 
     /// Blocks that a checkpoint would write to the log: the dirty ones and all above them.
     pub(crate) fn checkpoint_needs(&self) -> u32 {
-        let mut above = BTreeSet::new();
-        for owner in self.cache.dirty().iter().filter(|owner| !self.ghosts.contains(&owner.ino)) {
+        self.needs_with(&[])
+    }
+
+    /// The same if these live blocks moved before it, counted with them.
+    pub(crate) fn needs_with(&self, moved: &[Owner]) -> u32 {
+        let mut written = BTreeSet::new();
+        let dirty = self.cache.dirty().iter().filter(|owner| !self.ghosts.contains(&owner.ino));
+        for owner in dirty.chain(moved) {
             let mut at = *owner;
-            while above.insert(at) {
+            while written.insert(at) {
                 match place(at) {
                     Some(Place::In(parent, _)) => at = parent,
                     Some(Place::MapIndex(number, _)) => {
@@ -499,7 +505,7 @@ impl<'c> Index<'c> {
                 }
             }
         }
-        u32::try_from(above.len() + self.indirect_dirty.len()).unwrap_or(u32::MAX)
+        u32::try_from(written.len() + self.indirect_dirty.len()).unwrap_or(u32::MAX)
     }
 
     /// Dirty blocks in memory.

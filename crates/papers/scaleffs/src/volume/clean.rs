@@ -10,8 +10,6 @@ use super::Volume;
 use crate::layout::Addr;
 use crate::spare::{Kind, Owner};
 
-/// Blocks that saving one block may write: itself, its inode, and the map blocks above.
-const WRITES_EACH: u32 = 5;
 /// Victims of one round.
 const AT_ONCE_MAX: u32 = 64;
 
@@ -29,9 +27,10 @@ impl Volume<'_> {
             }
             let live = self.live_blocks(victim)?;
             // Where a power cut came in the middle of cleaning, victims are dead already, and little is free.
-            let writes = u32::try_from(live.len()).unwrap_or(u32::MAX).saturating_mul(WRITES_EACH);
-            let need =
-                self.index.checkpoint_needs().saturating_add(writes).saturating_add(layout.slots() / 2);
+            let owners: Vec<Owner> = live.iter().map(|(owner, _)| *owner).collect();
+            // A cut in the middle leaves less room than there was: more than one victim leaves enough to begin again.
+            let spare = if cleaned.is_empty() { layout.slots() / 2 } else { self.reserve() / 2 };
+            let need = self.index.needs_with(&owners).saturating_add(spare);
             if self.index.shared_log().free() < need {
                 break;
             }

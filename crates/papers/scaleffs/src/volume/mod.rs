@@ -239,7 +239,7 @@ impl<'c> Volume<'c> {
     }
 
     /// Blocks that are free for cleaning and a checkpoint to begin.
-    fn reserve(&self) -> u32 {
+    pub(super) fn reserve(&self) -> u32 {
         self.layout().slots() * 8
     }
 

@@ -33,3 +33,9 @@ fn full_volumes_outlive_power_cuts() {
         }
     }
 }
+
+/// A cut of a cleaning left room for one victim of fourteen live blocks, counted as they are and not five writes each.
+#[test]
+fn a_seed_that_failed_once() {
+    outlives_a_cut(&Chip(160), 29_929_086, 1);
+}
