@@ -115,7 +115,9 @@ impl Surveyor<'_, '_> {
         let fence = self.fence;
         let mut headers = Vec::with_capacity(fence.window.len());
         for spare in fence.window {
-            headers.push((*spare, self.header_of(spare.block)?));
+            let header = self.header_of(spare.block)?;
+            // Each page may lack another codeword.
+            headers.push((*spare, self.by_parity(spare.block, header, 0)?));
         }
         // The survey of blocks may need them.
         survey.seq = self.find_copies(&headers)?;
@@ -128,7 +130,7 @@ impl Surveyor<'_, '_> {
             }
         }
         for (spare, header) in headers {
-            let header = self.by_copy(spare.block, header)?;
+            let header = self.by_parity(spare.block, header, fence.seq)?;
             self.survey_block((spare, header), survey, window)?;
         }
         // A block with a program of its first page cut off may look untouched: those next in order are erased again.
@@ -233,14 +235,15 @@ impl Surveyor<'_, '_> {
         Ok(found.last().map_or(0, |(seq, _)| *seq))
     }
 
-    /// The header of a block of the window with a single, unreadable page, if a copy of its parity brings it back.
-    fn by_copy(&mut self, block: u32, header: Header) -> Result<Header> {
-        if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
+    /// The header of a block none of whose pages tells, if its parity or a copy of that brings the first one back. A copy may
+    /// be older than the block, and bring back what it held before `since`.
+    fn by_parity(&mut self, block: u32, header: Header, since: u64) -> Result<Header> {
+        if !matches!(header, Header::Unknown) || self.params.shape.parity() == 0 {
             return Ok(header);
         }
         let first = self.params.page(block, 0);
         let found = self.log.flash.medium.read_proved(first).map_err(device)?;
-        let found = found.filter(|found| found.tag.seq >= self.fence.seq);
+        let found = found.filter(|found| found.tag.seq >= since);
         Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
     }
 

@@ -6,10 +6,10 @@
 //! from the other bytes. In its place stands a mark by which the copies of a block are found, so that the owner need
 //! not record their places.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use pumice_ecc::Repair;
-use pumice_media::NandError;
+use pumice_media::{Nand, NandError};
 
 use super::parity::taken;
 use super::partial::{Partial, Runs, push};
@@ -110,14 +110,21 @@ impl Medium<'_> {
             let marks = self.marks(at)?;
             // Not every chip's ECC covers the spare area.
             let is_it = |found: &u8, covered| (found ^ mark(block, covered)).count_ones() <= 1;
-            let may_cover = |covered: &u32| marks.iter().any(|found| is_it(found, *covered));
-            for covered in (wanted + 1..=end).rev().filter(may_cover) {
+            // One of which no mark can be read may be of any block.
+            let may_cover =
+                |covered: &u32| marks.is_empty() || marks.iter().any(|found| is_it(found, *covered));
+            let likely: Vec<u32> = (wanted + 1..=end).rev().filter(may_cover).collect();
+            let copy = if likely.is_empty() { Vec::new() } else { self.partial_copy(at)? };
+            if !copy.iter().any(Partial::has_any) {
+                continue;
+            }
+            for covered in likely {
                 while let Some(index) = u32::try_from(known.len()).ok().filter(|index| *index < end) {
                     let it = shape.page(block, index);
                     known.push(if index == wanted { Partial::nothing(&shape) } else { self.partial(it)? });
                 }
                 let known = known.get(..covered as usize).unwrap_or_default();
-                let found = self.by_copy((block, wanted), known, at)?;
+                let found = self.by_copy((block, wanted), known, &copy)?;
                 for (index, proved) in &found {
                     self.keep(shape.page(block, *index), proved);
                 }
@@ -133,32 +140,51 @@ impl Medium<'_> {
     fn marks(&mut self, (block, first): Place) -> Result<Vec<u8>, NandError> {
         let mut marks = Vec::new();
         for index in first..first + self.shape.parity() {
-            let start = self.read_start((block, index))?;
-            marks.extend(start.as_deref().and_then(|start| start.get(CHECK)).copied());
+            marks.extend(match self.read_start((block, index))? {
+                Some(start) => start.get(CHECK).copied(),
+                None => self.mark_by_codeword((block, index))?,
+            });
         }
         Ok(marks)
     }
 
-    /// The superpages that a copy at a place brings back, out of the first ones of a block: all, or where too many lack
+    /// The mark of a superpage that lacks codewords, if its own can be read.
+    fn mark_by_codeword(&mut self, place: Place) -> Result<Option<u8>, NandError> {
+        let shape = self.shape;
+        let (part, head) = match shape.tag_place() {
+            TagPlace::Page => (shape.parts() - 1, shape.chip_page_bytes() - shape.head_bytes()),
+            TagPlace::Spare | TagPlace::Proof => (0, shape.chip_page_bytes()),
+        };
+        let (mut data, mut spare) = (vec![0; shape.chip_page_bytes()], vec![0; shape.chip_spare_bytes()]);
+        let lost = self.nand.read_by_codeword(shape.chip_page_at(place, part), &mut data, &mut spare)?;
+        let at = head + CHECK;
+        let is_lost = lost.iter().any(|lost| lost.contains(&at));
+        Ok(data.iter().chain(&spare).nth(at).copied().filter(|_| !is_lost))
+    }
+
+    /// A copy, as far as it can be read.
+    fn partial_copy(&mut self, (block, first): Place) -> Result<Vec<Partial>, NandError> {
+        (first..first + self.shape.parity()).map(|index| self.partial_parity((block, index))).collect()
+    }
+
+    /// The superpages that a copy brings back, out of the first ones of a block: all, or where too many lack
     /// something, the wanted one.
     fn by_copy(
         &mut self,
         (block, wanted): Place,
         known: &[Partial],
-        (other, first): Place,
+        copy: &[Partial],
     ) -> Result<Vec<(u32, Arc<Page>)>, NandError> {
         let shape = self.shape;
         let parity = shape.parity();
-        let places = first..first + parity;
-        let copy = places.map(|index| self.partial_parity((other, index))).collect::<Result<Vec<_>, _>>()?;
         let proved = |index, word| {
             let (payload, head) = of_word(&shape, word);
             Some((index, Arc::new(proved(&shape, shape.page(block, index), payload, &head)?)))
         };
-        if known.iter().chain(&copy).filter(|known| known.word().is_none()).count() > parity as usize {
+        if known.iter().chain(copy).filter(|known| known.word().is_none()).count() > parity as usize {
             let it = self.partial(shape.page(block, wanted))?;
             let (before, behind) = known.split_at(wanted as usize);
-            let all = || before.iter().chain([&it]).chain(behind.iter().skip(1)).chain(&copy);
+            let all = || before.iter().chain([&it]).chain(behind.iter().skip(1)).chain(copy);
             let lost: Vec<_> = all().map(|known| known.lost().to_vec()).collect();
             let Some(mut runs) = Runs::of(&lost, wanted as usize, parity as usize) else {
                 return Ok(Vec::new());
@@ -167,7 +193,7 @@ impl Medium<'_> {
             return Ok(runs.finish(it).and_then(|word| proved(wanted, word)).into_iter().collect());
         }
         let Ok(mut repair) = Repair::new(parity as usize, word_bytes(&shape)) else { return Ok(Vec::new()) };
-        known.iter().chain(&copy).for_each(|known| push(&mut repair, known.word()));
+        known.iter().chain(copy).for_each(|known| push(&mut repair, known.word()));
         let Ok(lost) = repair.finish() else { return Ok(Vec::new()) };
         let places = 0..u32::try_from(known.len()).unwrap_or(0);
         Ok(places.filter_map(|index| proved(index, taken(&lost, index)?)).collect())

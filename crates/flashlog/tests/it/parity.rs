@@ -225,23 +225,40 @@ fn copies_bring_back_what_they_cover() {
     FLASHLOG_PARITY.ran(seeds(), cases);
 }
 
-/// The same of codewords, and of a copy that lacks one, too.
+/// The same of codewords, and of a copy that lacks one, too: that with its mark, one beside it, or another.
 #[test]
 fn copies_bring_back_codewords() {
-    let mut open = medium_with(TagPlace::Spare, 1, 1, 2);
-    let shape = *open.shape();
-    copied(&mut open, &[5], 5);
-    let mut chip = open.into_chip().take::<SimChip>().unwrap();
-    let copy = COPIES * PAGES + 1;
-    for (page, number) in [(0, 0), (2, 4), (3, 2), (4, 1)].map(|(index, n)| (BLOCK * PAGES + index, n)) {
-        chip.faults_mut().dead_codewords.insert(Codeword { page: PageId(page), number });
+    let mut cases = 0;
+    for (place, parts, body) in
+        [(TagPlace::Spare, 1, 2), (TagPlace::Spare, 1, 1), (TagPlace::Page, 1, 2), (TagPlace::Page, 2, 2)]
+    {
+        let mut open = medium_with(place, parts, 1, body);
+        let shape = *open.shape();
+        copied(&mut open, &[3, 5], 5);
+        let chip = open.into_chip().take::<SimChip>().unwrap();
+        let numbers = if place == TagPlace::Spare { 5 } else { 4 };
+        // In the part with the tag.
+        let at = |block: u32, index: u32| {
+            let part = if place == TagPlace::Spare { 0 } else { parts - 1 };
+            PageId((block * PAGES + index) * parts + part)
+        };
+        for lacks in 0..numbers {
+            let mut chip = chip.clone();
+            let dead = &mut chip.faults_mut().dead_codewords;
+            for (index, number) in (0..5).zip(0..numbers) {
+                dead.insert(Codeword { page: at(BLOCK, index), number });
+            }
+            dead.insert(Codeword { page: at(COPIES, 2), number: lacks });
+            let mut hurt = Medium::new(AnyChip::own(chip), shape);
+            hurt.set_copies(vec![COPIES], [BLOCK]);
+            for index in 3..5 {
+                let comes_back = index != lacks;
+                assert_eq!(is_right(&mut hurt, index), comes_back, "{place:?}+{body}, {lacks}: page {index}");
+            }
+            cases += 1;
+        }
     }
-    chip.faults_mut().dead_codewords.insert(Codeword { page: PageId(copy), number: 2 });
-    let mut hurt = Medium::new(AnyChip::own(chip), shape);
-    hurt.set_copies(vec![COPIES], [BLOCK]);
-    for index in 0..5 {
-        assert_eq!(is_right(&mut hurt, index), index != 3, "page {index}: the copy lacks what page 3 does");
-    }
+    assert!(cases > 16);
 }
 
 /// The highest byte of a sequence number shares a symbol with the mark of a copy.

@@ -12,9 +12,10 @@ use crate::cut::shared::Shared;
 use crate::cut::step::Step;
 use crate::cut::verify::{CACHE_BYTES, mount, verify};
 use pumice_knobs::NANDFS_PARITY;
-use pumice_media::{BlockId, Nand, SimChip};
+use pumice_media::{BlockId, Codeword, Nand, SimChip};
 use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
-use pumice_vfs::conformance::TestClock;
+use pumice_vfs::FileSystem;
+use pumice_vfs::conformance::{TestClock, write_file};
 
 /// Chips with their parity pages, and how they are hurt.
 const CHIPS: [(&str, Harm); 15] = [
@@ -53,11 +54,10 @@ struct Layout {
 const COPIES: u8 = 7;
 
 impl Layout {
-    /// Blocks that have begun and not all of their parity, but copies of it; or those with the copies.
-    fn begun(self, chip: &mut SimChip, copies: bool) -> Vec<BlockId> {
+    /// Blocks that have begun and not all of their parity, but copies of it; and those with the copies, full or not.
+    fn begun(self, chip: &mut SimChip) -> (Vec<BlockId>, Vec<BlockId>) {
         let ended = self.blocks.protected(chip, &[]);
         let geometry = chip.geometry();
-        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !ended.contains(block));
         let mut kind = |block: BlockId| {
             let part = if self.tag_at.is_some() { self.blocks.gang - 1 } else { 0 };
             let mut data = vec![0; geometry.page_bytes as usize];
@@ -65,9 +65,15 @@ impl Layout {
             chip.read(geometry.page(block, part), &mut data, &mut spare).ok()?;
             Some(self.tag_at.map_or(spare[0], |at| data[at]) & 0x0f)
         };
-        let is_one =
-            |block: &BlockId| kind(*block).is_some_and(|kind| kind < 14 && (kind == COPIES) == copies);
-        blocks.filter(is_one).collect()
+        let (mut begun, mut copies) = (Vec::new(), Vec::new());
+        for block in (ANCHORS..geometry.blocks).map(BlockId) {
+            match kind(block) {
+                Some(COPIES) => copies.push(block),
+                Some(..14) if !ended.contains(&block) => begun.push(block),
+                _ => {}
+            }
+        }
+        (begun, copies)
     }
 }
 
@@ -137,12 +143,15 @@ impl Campaign {
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
         let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
-        if self.layout.from == FsyncProtection::Now && !self.is_promising {
-            let copies = self.random.below(2) == 0;
+        if self.layout.from == FsyncProtection::Now {
+            let (begun, copies) = self.layout.begun(&mut chip);
+            // A copy is parity of another block: as much of both together can be borne as of one.
+            blocks.retain(|block| !copies.contains(block));
+            let of_copies = self.random.below(2) == 0;
             // In front of the torn page there may be others that have no copy of their parity.
             let torn = block.filter(|_| self.is_cut);
-            let begun = self.layout.begun(&mut chip, copies);
-            blocks.extend(begun.into_iter().filter(|block| Some(*block) != torn));
+            let hurt = if of_copies { copies } else { begun };
+            blocks.extend(hurt.into_iter().filter(|block| !self.is_promising && Some(*block) != torn));
         }
         self.layout
             .blocks
@@ -222,6 +231,35 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         player = Player::of(fs, model, campaign.clock.clone(), (life + 1) as usize * 10_000);
     }
     campaign.sums
+}
+
+/// Since the checkpoint a block was filled, and each of its pages lacks a codeword, each another one. What fsync promised
+/// there is replayed, whether blocks of copies are looked for or not.
+#[test]
+fn a_full_block_of_which_each_page_lacks_a_codeword_is_replayed() {
+    for name in ["inpage+1", "inpage+1now"] {
+        let clock = TestClock::new();
+        let shared = Shared::new(chip(name, &clock));
+        let fs = mount(shared.clone(), &clock).unwrap();
+        fs.sync().unwrap();
+        let bytes: Vec<u8> = (0..60_000_u32).map(|at| (at % 251) as u8).collect();
+        let ino = write_file(&fs, "/file", &bytes).unwrap();
+        fs.fsync(ino, false).unwrap();
+        let content = Image::take(&fs, &Image::default()).unwrap();
+        let mut chip = shared.copy();
+        drop(fs);
+        let codewords = chip.spec().codewords();
+        let full = Blocks { parity: 1, gang: 1 }.protected(&mut chip, &[]);
+        assert!(full.len() > 2, "{name}: {full:?}");
+        for block in full {
+            let pages = chip.geometry().pages_per_block;
+            let page = |number| chip.geometry().page(block, number % pages);
+            let dead: Vec<_> = (0..codewords).map(|number| Codeword { page: page(number), number }).collect();
+            chip.faults_mut().dead_codewords.extend(dead);
+        }
+        let same = |found: &Image| content.compare(found).map_err(|what| format!("{name}: {what:?}"));
+        verify(chip, &same).unwrap();
+    }
 }
 
 #[test]
