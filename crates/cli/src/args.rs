@@ -9,7 +9,7 @@ use crate::{
     options::Common,
     verbs::{
         cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, rm, scrub, seal, sim, stat, tar, tree, whois,
+        mount, mv, nand, put, rescue, rm, scrub, seal, sim, stat, tar, tree, undelete, whois,
     },
 };
 
@@ -60,6 +60,8 @@ pub(crate) enum Verb {
     Whois(whois::Args),
     Dump(dump::Args),
     Fsck(fsck::Args),
+    Rescue(rescue::Args),
+    Undelete(undelete::Args),
     Scrub(scrub::Args),
     Chips(chips::Args),
     #[command(subcommand)]
@@ -98,6 +100,8 @@ impl Verb {
             Verb::Whois(args) => args.run(context),
             Verb::Dump(args) => args.run(context),
             Verb::Fsck(args) => return args.run(context),
+            Verb::Rescue(args) => return args.run(context),
+            Verb::Undelete(args) => return args.run(context),
             Verb::Scrub(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),

@@ -32,6 +32,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("dump node", "pumice dump card.img node 3"),
     ("dump dentry", "pumice dump card.img dentry /DCIM"),
     ("fsck", "pumice fsck -y /dev/mtd3"),
+    ("rescue", "pumice rescue card.img saved"),
+    ("undelete", "pumice undelete card.img '*.jpg' saved"),
     ("scrub", "pumice scrub --quick chip"),
     ("chips", "pumice chips --json"),
     ("nand", "pumice nand stats chip"),

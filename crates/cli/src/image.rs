@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::{F2fs, MasterKeys, SuperBlock, WritableF2fs, WritableOptions, crypt::NONCE_BYTES};
+use pumice_f2fs::{
+    F2fs, MasterKeys, SuperBlock, WritableF2fs, WritableOptions,
+    crypt::NONCE_BYTES,
+    rescue::{Rescue, RescueOptions, Undelete},
+};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::Compression;
@@ -374,6 +378,9 @@ fn random_bytes() -> io::Result<[u8; NONCE_BYTES]> {
     if got == NONCE_BYTES { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
+/// The devices of a volume, in its order.
+type Devices = Vec<Box<dyn ReadAt>>;
+
 /// A missing device.
 struct Absent;
 
@@ -388,7 +395,7 @@ impl ReadAt for Absent {
 }
 
 /// The devices of a volume of F2FS, of which `path` is the first. Others may be missing.
-pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
+pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Devices> {
     let failed = |at: &Path, error| {
         if at == path {
             return media(path, &error);
@@ -437,6 +444,45 @@ pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
         return Err(Failure::new(format!("{}: not F2FS{what}", path.display())));
     }
     open_f2fs(path, context, context.cache_bytes.min(ONCE_BYTES))
+}
+
+/// The devices of a volume to be searched, and their files for copying from: of one without a super block that which is
+/// there.
+fn searched(path: &Path) -> Outcome<(Devices, Vec<File>)> {
+    admit(path)?;
+    if let Ok(Ok(_)) = f2fs_super_block(path) {
+        return Ok((f2fs_disks(path)?, devices(path)?));
+    }
+    let disk = f2fs_disk(path, 512, true)?;
+    let file = File::open(path).map_err(|error| Failure::host(path, &error))?;
+    Ok((vec![Box::new(disk)], vec![file]))
+}
+
+/// Searches an image for a volume of F2FS and its files, also where its super blocks are gone.
+pub(crate) fn rescued(path: &Path, uuid: [u8; 16], context: &Context) -> Outcome<(Rescue, Vec<File>)> {
+    let (disks, files) = searched(path)?;
+    let rescue = Rescue::open(disks, rescue_options(uuid, context)?).map_err(|error| about(path, &error))?;
+    for warning in rescue.volume().warnings() {
+        crate::message::complain(&format!("{}: {warning}", path.display()));
+    }
+    Ok((rescue, files))
+}
+
+/// Searches an image for files that were deleted.
+pub(crate) fn undeleted(
+    path: &Path,
+    context: &Context,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> Outcome<(Undelete, Vec<File>)> {
+    let (disks, files) = searched(path)?;
+    let options = rescue_options([0; 16], context)?;
+    let undelete = Undelete::open(disks, &options, is_wanted).map_err(|error| about(path, &error))?;
+    Ok((undelete, files))
+}
+
+fn rescue_options(uuid: [u8; 16], context: &Context) -> Outcome<RescueOptions> {
+    let recover = context.recover.then(now);
+    Ok(RescueOptions { cache_bytes: context.cache_bytes, keys: context.keys()?, recover, uuid })
 }
 
 /// Opens the chip of an image, whatever it holds.

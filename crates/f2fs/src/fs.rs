@@ -9,7 +9,7 @@ use pumice_vfs::{
 use crate::{
     crypt::Keyring,
     error::{self, Error},
-    layout::{CLUSTER_MAX, ExtraAttr, Features, Inode, Nid, file_kind},
+    layout::{CLUSTER_MAX, Dentry, ExtraAttr, Features, Inode, Nid, file_kind},
     listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
     reader::Reader,
@@ -39,13 +39,18 @@ impl F2fs {
     /// Mounts a volume from its devices, in the order of its super block, as far as it can be read: [`F2fs::warnings`]
     /// lists the missing parts.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
-        let mut nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
+        let nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
+        Ok(F2fs::over(nodes, options.keys, options.recover))
+    }
+
+    /// The same over nodes, wherever they were found. Promises of fsync are rolled forward as of `recover`.
+    pub(crate) fn over(mut nodes: Nodes, keys: Keyring, recover: Option<Timestamp>) -> F2fs {
         let mut warnings: Vec<String> = nodes.volume().missing().iter().map(Error::to_string).collect();
         warnings.extend(nodes.volume().passed_over().map(|passed| {
             let PassedOver { pack, version, why } = passed;
             format!("a newer checkpoint, version {version} in pack {pack}, cannot be used: {why}")
         }));
-        let recovered = options.recover.map(|now| nodes.recover(now)).transpose();
+        let recovered = recover.map(|now| nodes.recover(now)).transpose();
         let recovery = recovered.unwrap_or_else(|error| {
             warnings.push(format!(
                 "the promises of fsync since the checkpoint cannot be rolled forward: {error}"
@@ -53,8 +58,7 @@ impl F2fs {
             nodes.take_back();
             None
         });
-        let reader = Reader::new(nodes, options.keys);
-        Ok(F2fs { reader, recovery: recovery.unwrap_or_default(), warnings })
+        F2fs { reader: Reader::new(nodes, keys), recovery: recovery.unwrap_or_default(), warnings }
     }
 
     /// The parts of the whole volume that cannot be shown right: a line each, for people.
@@ -148,6 +152,14 @@ impl F2fs {
         };
         let (inode, node) = self.inode(self.ino(nid))?;
         self.attr_of(&inode, &node)
+    }
+
+    /// The name of an entry of a directory as it is shown, by its bytes there.
+    pub(crate) fn shown_name(&self, dir: Nid, stored: &[u8]) -> error::Result<Vec<u8>> {
+        let (inode, node) = self.nodes().inode(dir)?;
+        let names = self.reader.names(&inode, &node)?;
+        let dentry = Dentry { slot: 0, hash: 0, ino: dir, file_type: 0, name: stored };
+        Ok(names.shown(&dentry)?.into_owned())
     }
 
     fn target(&self, ino: Ino) -> error::Result<Vec<u8>> {

@@ -63,6 +63,7 @@ mod nodes;
 mod reader;
 mod recovery;
 pub mod repair;
+pub mod rescue;
 mod sealed;
 mod secrets;
 mod undo;

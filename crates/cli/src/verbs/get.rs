@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -11,7 +12,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, devices, with_volume},
+    image::{Access, Shared, devices, with_volume},
     losses::Losses,
     options::Writer,
     output::Output,
@@ -49,24 +50,12 @@ impl Args {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let found = path::find(fs, &self.path)?;
             let target = self.target(&found);
+            let ends = (self.path.as_bytes(), target.as_path());
             if self.writer.dry_run {
-                return self.say(fs, &found, &target);
-            }
-            context.interrupt.watch()?;
-            let progress = Progress::bytes("get");
-            if progress.is_shown() {
-                progress.set_total(measure(fs, &self.path, &found)?);
+                return say(fs, &found, ends)?.end();
             }
             let devices = devices(&self.image.image)?;
-            let losses = Losses::default();
-            let ends = (self.path.as_bytes(), target.as_path());
-            let pull = Pull::new(fs, &devices, self.force, (&progress, &context.interrupt), &losses, ends);
-            pull.run(&found).map_err(|failure| match context.interrupt.check() {
-                Ok(()) => failure,
-                Err(interrupted) => interrupted.and("the files that are there are whole"),
-            })?;
-            drop(progress);
-            losses.end()
+            copy(fs, &devices, self.force, context, ends, &found)?.end()
         })
     }
 
@@ -81,29 +70,52 @@ impl Args {
             _ => self.target.clone(),
         }
     }
+}
 
-    fn say(&self, fs: &dyn FileSystem, found: &Attr, target: &Path) -> Outcome {
-        let mut output = Output::new();
-        let start = self.path.as_bytes().len();
-        let losses = Losses::default();
-        walk(fs, self.path.as_bytes(), found, &losses, &mut |step, place| match step {
-            Step::Leave => Ok(()),
-            Step::Enter => {
-                let below = text::name(place.path.get(start..).unwrap_or_default());
-                let below = below.trim_start_matches('/');
-                let target = if below.is_empty() { target.to_path_buf() } else { target.join(below) };
-                output.line(format!("would write {} ({})", text::path(target), text::kind(place.attr.kind)))
-            }
-        })?;
-        output.finish()?;
-        losses.end()
+/// Copies `found` from the first of two ends, a path in an image, to the second on the host; returns what cannot be read.
+pub(crate) fn copy(
+    fs: &Shared,
+    devices: &[File],
+    force: bool,
+    context: &Context,
+    ends: (&[u8], &Path),
+    found: &Attr,
+) -> Outcome<Losses> {
+    context.interrupt.watch()?;
+    let progress = Progress::bytes("get");
+    if progress.is_shown() {
+        progress.set_total(measure(fs, ends.0, found)?);
     }
+    let losses = Losses::default();
+    let pull = Pull::new(fs, devices, force, (&progress, &context.interrupt), &losses, ends);
+    pull.run(found).map_err(|failure| match context.interrupt.check() {
+        Ok(()) => failure,
+        Err(interrupted) => interrupted.and("the files that are there are whole"),
+    })?;
+    Ok(losses)
+}
+
+/// Says what [`copy`] would write.
+pub(crate) fn say(fs: &dyn FileSystem, found: &Attr, (path, target): (&[u8], &Path)) -> Outcome<Losses> {
+    let mut output = Output::new();
+    let losses = Losses::default();
+    walk(fs, path, found, &losses, &mut |step, place| match step {
+        Step::Leave => Ok(()),
+        Step::Enter => {
+            let below = text::name(place.path.get(path.len()..).unwrap_or_default());
+            let below = below.trim_start_matches('/');
+            let target = if below.is_empty() { target.to_path_buf() } else { target.join(below) };
+            output.line(format!("would write {} ({})", text::path(target), text::kind(place.attr.kind)))
+        }
+    })?;
+    output.finish()?;
+    Ok(losses)
 }
 
 /// Bytes of all files of a tree.
-fn measure(fs: &dyn FileSystem, path: &OsStr, start: &Attr) -> Outcome<u64> {
+fn measure(fs: &dyn FileSystem, path: &[u8], start: &Attr) -> Outcome<u64> {
     let mut bytes = 0_u64;
-    walk(fs, path.as_bytes(), start, &Losses::silent(), &mut |step, place| {
+    walk(fs, path, start, &Losses::silent(), &mut |step, place| {
         if matches!(step, Step::Enter) && place.attr.kind == FileKind::File {
             bytes = bytes.saturating_add(place.attr.size);
         }

@@ -21,6 +21,7 @@ pub(crate) mod mount;
 pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
+pub(crate) mod rescue;
 pub(crate) mod rm;
 pub(crate) mod scrub;
 pub(crate) mod seal;
@@ -28,6 +29,7 @@ pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tar;
 pub(crate) mod tree;
+pub(crate) mod undelete;
 pub(crate) mod whois;
 
 use std::path::PathBuf;

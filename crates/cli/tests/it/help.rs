@@ -35,6 +35,8 @@ const VERBS: &[&str] = &[
     "dump node",
     "dump dentry",
     "fsck",
+    "rescue",
+    "undelete",
     "scrub",
     "chips",
     "sim",

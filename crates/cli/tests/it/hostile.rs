@@ -30,7 +30,7 @@ const OUTPUT_BYTES: u32 = 256 << 20;
 
 const BLOCK: usize = 4096;
 
-const F2FS: [&str; 24] = [
+const F2FS: [&str; 26] = [
     "fsck -n disk",
     "fsck -n --json disk",
     "info disk",
@@ -47,6 +47,8 @@ const F2FS: [&str; 24] = [
     "cat disk /large",
     "tar disk",
     "get disk / out",
+    "rescue disk out",
+    "undelete disk * out",
     "map disk /large",
     "whois disk 5000",
     "dump disk sb",
@@ -148,7 +150,7 @@ fn run(world: &World, line: &str, seed: u64) {
     let (mut limit, mut end) = (String::new(), ">stdout".to_owned());
     match line.split(' ').next() {
         // A file may well have holes of any length: its blocks count, not its length.
-        Some("get") => {}
+        Some("get" | "rescue" | "undelete") => {}
         // A reader that asks for such a file gets all of it; nobody reads on here.
         Some("cat") => end = format!("| head -c {OUTPUT_BYTES} >stdout"),
         _ => limit = format!("--fsize={OUTPUT_BYTES}"),

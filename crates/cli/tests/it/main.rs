@@ -24,6 +24,7 @@ mod mount;
 mod names;
 mod nand;
 mod papers;
+mod rescue;
 mod scrub;
 mod sim;
 mod sweeps;

@@ -353,6 +353,15 @@ impl Checkpoint {
         }
     }
 
+    /// The version in footers of nodes that were written behind this checkpoint and are no part of its chain: newer than
+    /// nodes in front of it, and with another checksum. Where the checksum does not count they have no version.
+    pub(crate) fn unchained_version(&self) -> u64 {
+        if self.flags().has(CpFlags::NOCRC_RECOVERY) {
+            return 0;
+        }
+        (self.version() & u64::from(u32::MAX)) | (u64::from(!self.checksum) << 32)
+    }
+
     /// Blocks of orphan inodes behind the head.
     pub fn orphan_blocks(&self, sb: &SuperBlock) -> u32 {
         if !self.flags().has(CpFlags::ORPHAN) {

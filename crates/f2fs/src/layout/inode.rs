@@ -462,6 +462,16 @@ impl Inode {
         self.name.get(..self.name_len as usize).unwrap_or_default()
     }
 
+    /// The directory that it had that name in.
+    pub(crate) fn last_directory(&self) -> Nid {
+        self.parent
+    }
+
+    /// True if that name is encrypted.
+    pub(crate) fn has_encrypted_name(&self) -> bool {
+        self.advise.has(Advise::ENC_NAME)
+    }
+
     /// The flags as `lsattr` shows them.
     pub fn shown_flags(&self) -> u32 {
         const ENCRYPT: u32 = 0x800;

@@ -109,6 +109,11 @@ impl RawSuperBlock {
         raw
     }
 
+    /// Sets the identity.
+    pub(crate) fn set_uuid(&mut self, uuid: [u8; 16]) {
+        self.uuid = uuid;
+    }
+
     /// Sets the label; false if it has more than 511 units of UTF-16.
     pub fn set_label(&mut self, label: &str) -> bool {
         let units: Vec<u16> = label.encode_utf16().collect();

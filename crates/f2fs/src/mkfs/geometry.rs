@@ -6,7 +6,8 @@ use zerocopy::little_endian::{U32, U64};
 use super::FormatError;
 use crate::layout::{BlockSize, Features, RawSuperBlock, SEGMENTS_MAX, SummaryLayout};
 
-pub(super) const SEGMENT_BLOCKS: u64 = 512;
+/// Blocks of a segment.
+pub(crate) const SEGMENT_BLOCKS: u64 = 512;
 /// Blocks in front of the first segment: the two super blocks.
 const SUPER_BLOCKS: u64 = 2;
 /// Addresses that a block can have.

@@ -9,7 +9,7 @@ mod extensions;
 mod feed;
 mod filler;
 mod form;
-mod geometry;
+pub(crate) mod geometry;
 mod inode;
 mod mapper;
 mod options;

@@ -10,15 +10,15 @@ mod packs;
 mod read_ahead;
 mod tables;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pumice_vfs::Stored;
 
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{
-        BlockAddr, BlockSize, Checkpoint, Features, Inode, Nid, NodeFooter, NodeOffset, SummaryLayout,
-        SuperBlock,
+        BlockAddr, BlockSize, Checkpoint, Features, Inode, NatEntry, Nid, NodeFooter, NodeOffset,
+        SummaryLayout, SuperBlock,
     },
 };
 
@@ -42,6 +42,8 @@ pub struct Volume {
     logs: logs::Logs,
     cache: BlockCache,
     inode_seed: u32,
+    /// Nodes that were found by a search, in place of the NAT.
+    found: Option<BTreeMap<Nid, NatEntry>>,
 }
 
 /// A node: its block, which stands where the NAT says.
@@ -207,6 +209,11 @@ impl Volume {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The same volume with these nodes, in place of those that its NAT names.
+    pub(crate) fn with_nodes(self, found: BTreeMap<Nid, NatEntry>) -> Volume {
+        Volume { found: Some(found), ..self }
     }
 
     /// The seed of inode checksums.

@@ -1,6 +1,7 @@
 //! Opening: super block, checkpoint, bitmaps, log heads, in this order.
 
 use pumice_media::{BlockError, ReadAt};
+use zerocopy::FromZeros;
 
 use super::{
     Volume,
@@ -11,7 +12,7 @@ use super::{
 use crate::{
     crc,
     error::{Error, Place, Result, corrupt},
-    layout::{BlockSize, MAGIC, SUPER_OFFSET, SuperBlock},
+    layout::{BlockSize, Checkpoint, MAGIC, RawCheckpoint, SUPER_OFFSET, SuperBlock},
 };
 
 impl Volume {
@@ -37,15 +38,62 @@ impl Volume {
 
     fn at_newest(disks: Disks, sb: SuperBlock, cache_bytes: usize) -> Result<Volume> {
         let packs = Packs::read(&disks, &sb);
-        let cp = packs.newer()?;
-        let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
-        let nat_bitmap = packs::nat_bitmap(&disks, &sb, &cp)?;
-        let cache = BlockCache::new(cache_bytes, sb.block().width());
-        let inode_seed = crc::inode_seed(&sb.uuid());
-        let logs = super::logs::Logs::default();
-        let mut volume = Volume { disks, sb, cp, packs, sit_bitmap, nat_bitmap, logs, cache, inode_seed };
+        let state = State::of(&disks, &sb, packs.newer()?)?;
+        let mut volume = Volume::at(disks, sb, packs, state, cache_bytes);
         volume.logs = volume.read_logs()?;
         Ok(volume)
+    }
+
+    /// The volume of a super block, wherever that is from, as far as its checkpoints can be used; true if both can be. If
+    /// none can it has no logs, and a checkpoint of zeros.
+    pub(crate) fn open_without_roots(
+        disks: Vec<Box<dyn ReadAt>>,
+        sb: SuperBlock,
+        cache_bytes: usize,
+    ) -> Result<(Volume, bool)> {
+        let disks = Disks::new(disks, &sb);
+        let packs = Packs::read(&disks, &sb);
+        let newest = packs.newer().and_then(|cp| State::of(&disks, &sb, cp));
+        let Ok(state) = newest else {
+            let state = State::none(&sb)?;
+            return Ok((Volume::at(disks, sb, packs, state, cache_bytes), false));
+        };
+        let has_both = packs.found.iter().all(Result::is_ok);
+        let mut volume = Volume::at(disks, sb, packs, state, cache_bytes);
+        let logs = volume.read_logs();
+        let is_whole = has_both && logs.is_ok();
+        volume.logs = logs.unwrap_or_default();
+        Ok((volume, is_whole))
+    }
+
+    fn at(disks: Disks, sb: SuperBlock, packs: Packs, state: State, cache_bytes: usize) -> Volume {
+        let cache = BlockCache::new(cache_bytes, sb.block().width());
+        let inode_seed = crc::inode_seed(&sb.uuid());
+        let State { cp, sit_bitmap, nat_bitmap } = state;
+        let logs = super::logs::Logs::default();
+        Volume { disks, sb, cp, packs, sit_bitmap, nat_bitmap, logs, cache, inode_seed, found: None }
+    }
+}
+
+/// A checkpoint, and the copies of the tables that it counts.
+struct State {
+    cp: Checkpoint,
+    sit_bitmap: Vec<u8>,
+    nat_bitmap: Vec<u8>,
+}
+
+impl State {
+    fn of(disks: &Disks, sb: &SuperBlock, cp: Checkpoint) -> Result<State> {
+        let sit_bitmap = packs::sit_bitmap(disks, sb, &cp)?;
+        let nat_bitmap = packs::nat_bitmap(disks, sb, &cp)?;
+        Ok(State { cp, sit_bitmap, nat_bitmap })
+    }
+
+    /// A checkpoint that counts nothing.
+    fn none(sb: &SuperBlock) -> Result<State> {
+        let blocks = RawCheckpoint::new_zeroed().to_blocks(sb, &[], &[]);
+        let cp = Checkpoint::from_block(1, &blocks, sb.block())?;
+        Ok(State { cp, sit_bitmap: Vec::new(), nat_bitmap: Vec::new() })
     }
 }
 

@@ -68,11 +68,19 @@ impl Volume {
         self.block(self.sit_addr(index))
     }
 
-    /// The entry of a node: from the journal, otherwise from the NAT.
+    /// The entry of a node: from the journal, otherwise from the NAT; or as a search found it.
     pub fn nat_entry(&self, nid: Nid) -> Result<NatEntry> {
         if nid.is_null() || nid.0 >= self.sb.nid_limit() {
             return Err(corrupt(Place::Node(nid), "the number is", nid.0, self.sb.nid_limit()));
         }
+        if let Some(found) = &self.found {
+            return Ok(found.get(&nid).copied().unwrap_or_default());
+        }
+        self.stored_nat_entry(nid)
+    }
+
+    /// The entry of a node in the journal, otherwise in the NAT.
+    pub(crate) fn stored_nat_entry(&self, nid: Nid) -> Result<NatEntry> {
         if let Some(entry) = self.logs.nat.get(&nid) {
             return Ok(*entry);
         }

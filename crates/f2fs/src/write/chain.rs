@@ -14,7 +14,7 @@ impl Writer {
     /// True if nodes that are written now belong to the chain of the last checkpoint. That one was made since the
     /// volume was opened, so that no earlier node stands behind it; and nodes of files have a log of their own.
     pub(crate) fn has_chain(&self) -> bool {
-        self.last.footer_version != NO_CHAIN && self.streams.has_chain()
+        self.last.has_chain && self.streams.has_chain()
     }
 
     /// Blocks of the last checkpoint and of the writes since together: rolling forward has to find room for so many.
@@ -67,6 +67,3 @@ impl Writer {
         self.medium.write_over(addr, block)
     }
 }
-
-/// The version in footers of nodes that belong to no chain.
-pub(super) const NO_CHAIN: u64 = 0;

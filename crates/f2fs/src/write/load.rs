@@ -2,7 +2,6 @@
 
 use super::{
     Last, Writer,
-    chain::NO_CHAIN,
     head::{Head, Heads, Log},
     medium::Medium,
     nat::Nat,
@@ -49,8 +48,9 @@ impl Writer {
         let last = Last {
             pack: checkpoint.pack(),
             version: checkpoint.version(),
-            // Nodes written behind it may carry its version: nothing more does.
-            footer_version: NO_CHAIN,
+            // Nodes that stand behind it may belong to its chain: those to come do not.
+            footer_version: checkpoint.unchained_version(),
+            has_chain: false,
             kbytes,
             blocks: checkpoint.raw().valid_block_count.get(),
             is_clean: checkpoint.flags().has(CpFlags::UMOUNT),

@@ -85,8 +85,10 @@ struct Last {
     /// The pack that it is in, 1 or 2.
     pack: u8,
     version: u64,
-    /// Its version as footers of nodes carry it; [`chain::NO_CHAIN`] if it was there when the volume was opened.
+    /// Its version as footers of nodes carry it.
     footer_version: u64,
+    /// Nodes that are written behind it belong to its chain: it was made since the volume was opened.
+    has_chain: bool,
     /// 1024 bytes that were written before it.
     kbytes: u64,
     /// Blocks in use or promised.
@@ -118,8 +120,8 @@ impl Writer {
         };
         let [hot, warm, cold, hot_node, warm_node, cold_node] = Log::ALL.map(&mut open);
         let heads = Heads::new([hot?, warm?, cold?, hot_node?, warm_node?, cold_node?]);
-        let footer_version = chain::NO_CHAIN;
-        let last = Last { pack: 2, version: 0, footer_version, kbytes: 0, blocks: 0, is_clean: true };
+        let (version, footer_version, has_chain) = (0, 0, false);
+        let last = Last { pack: 2, version, footer_version, has_chain, kbytes: 0, blocks: 0, is_clean: true };
         let (appended, overwritten, promised) = ([0; 6], 0, 0);
         Ok(Writer {
             sb,
@@ -547,7 +549,7 @@ impl Writer {
         let needs_check = !self.damage.is_none();
         let stamp = Stamp { version, elapsed, blocks, orphans, kbytes, is_clean, needs_check };
         let footer_version = self.pack(pack, &journals, stamp, reserve)?;
-        self.last = Last { pack, version, footer_version, kbytes, blocks, is_clean };
+        self.last = Last { pack, version, footer_version, has_chain: true, kbytes, blocks, is_clean };
         (self.appended, self.overwritten) = ([0; 6], 0);
         let [nat, sit] = journals;
         self.nat.committed(!nat.is_empty());

@@ -12,5 +12,6 @@ mod kernel;
 mod mkfs;
 mod read_ahead;
 mod repair;
+mod rescue;
 mod roundtrip;
 mod writable;

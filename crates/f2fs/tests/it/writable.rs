@@ -1,7 +1,7 @@
 //! Volumes that are written to, under the eyes of others: the model, our check, f2fs-tools.
 
 mod checkpoint;
-mod compressed;
+pub(crate) mod compressed;
 mod crash;
 mod disk;
 mod encrypted;
@@ -12,13 +12,13 @@ mod kernel;
 mod linux;
 mod locked;
 mod over;
-mod policy;
+pub(crate) mod policy;
 mod power;
 mod projects;
 mod sealed;
 mod streams;
-mod subject;
-mod tree;
+pub(crate) mod subject;
+pub(crate) mod tree;
 
 use pumice_knobs::F2FS_CALLS;
 use pumice_vfs::{
