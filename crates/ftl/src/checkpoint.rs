@@ -141,7 +141,8 @@ impl Server<'_> {
         let old = self.record.segments.clone();
         let (segments, pages) = self.write_parts(&old)?;
         self.opened.checkpointed();
-        self.record = Record { number: self.record.number + 1, clean, pages, segments, opened: None };
+        let number = self.record.number + 1;
+        self.record = Record { number, clean, pages, segments, ..Record::default() };
         self.write_record(clean)?;
         let segments = &self.segments;
         self.listed.checkpointed(|block| segments.get(block).state == State::Open);

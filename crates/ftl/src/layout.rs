@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM2");
 /// Starts a checkpoint.
@@ -153,9 +153,9 @@ raw! {
 
 raw! {
     /// The record of a checkpoint: the place of its pages, and the identity of the disk, should all anchors be gone.
-    /// The numbers of its segments follow, four bytes each, and those of the segments that may be opened before the
-    /// next record.
-    RawRecord, 144 => {
+    /// The numbers of its segments follow, four bytes each, those of the segments that may be opened before the next
+    /// record, and listed segments, each by the page behind the last one that their summaries name.
+    RawRecord, 156 => {
         magic: U32,
         flags: U32,
         checkpoint: U64,
@@ -164,6 +164,8 @@ raw! {
         uuid: [u8; 16],
         own: [u8; OWN_BYTES],
         opened: U32,
+        sequence: U64,
+        listed: U32,
     }
 }
 
@@ -171,7 +173,7 @@ raw! {
 pub(crate) const OWN_BYTES: usize = size_of::<RawIdentity>() + size_of::<RawVoid>();
 
 /// Starts a record.
-pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC4");
+pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC5");
 /// Any segment may be opened; stands in place of their number.
 pub(crate) const ANY_SEGMENT: u32 = u32::MAX;
 /// Flag of a record: nothing was written since the checkpoint.

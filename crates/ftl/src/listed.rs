@@ -3,10 +3,26 @@
 //!
 //! A segment is listed from when a head opens it until the summary that ends a commit behind which nothing in it is
 //! needed. So one that a summary lists is not erased before there is a later summary.
+//!
+//! Its own summaries die with it. Before a commit counts, each segment is told elsewhere: by a summary of another one, or by
+//! the record of the checkpoint.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::shape::Place;
+
+/// The place other than itself where a start finds a segment listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    Nowhere,
+    /// The newest record.
+    Record,
+    /// A summary of another segment since the checkpoint; the later ones list it, too.
+    Summary,
+}
+
+/// Segments that a record lists at the most: heads, and some that were sealed just now.
+pub(crate) const RECORDED_MOST: u32 = 32;
 
 /// A listed segment.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +33,7 @@ struct Line {
     named: u32,
     /// The checkpoint that is being written knows it, too.
     is_settled: bool,
+    told: Told,
 }
 
 /// The segments.
@@ -32,7 +49,7 @@ impl Listed {
     /// A head has this segment, of which summaries name so many pages.
     pub(crate) fn add(&mut self, block: u32, named: u32) {
         self.turn += 1;
-        self.lines.insert(block, Line { turn: self.turn, named, is_settled: false });
+        self.lines.insert(block, Line { turn: self.turn, named, is_settled: false, told: Told::Nowhere });
     }
 
     /// A summary was written twice that names so many of its pages.
@@ -44,7 +61,31 @@ impl Listed {
 
     /// The tables of a checkpoint are about to be written.
     pub(crate) fn begin_checkpoint(&mut self) {
-        self.lines.values_mut().for_each(|line| line.is_settled = true);
+        for line in self.lines.values_mut() {
+            // Older summaries do not count behind it.
+            (line.is_settled, line.told) = (true, Told::Nowhere);
+        }
+    }
+
+    /// Summaries or a record were written that list these.
+    pub(crate) fn tell(&mut self, blocks: impl Iterator<Item = u32>, by: Told) {
+        for block in blocks {
+            if let Some(line) = self.lines.get_mut(&block).filter(|line| line.told != Told::Summary) {
+                line.told = by;
+            }
+        }
+    }
+
+    /// True if a segment has summaries, and nothing elsewhere tells of it.
+    pub(crate) fn is_untold(&self) -> bool {
+        self.lines.values().any(|line| line.named > 0 && line.told == Told::Nowhere)
+    }
+
+    /// The segments that the next record lists, with their named pages: those that no summary tells.
+    pub(crate) fn for_record(&self, is_open: impl Fn(u32) -> bool) -> Vec<Place> {
+        let is_told =
+            |block: u32, line: &Line| line.told == Told::Summary || (line.is_settled && !is_open(block));
+        newest(self.lines.iter().filter(|(block, line)| !is_told(**block, line)), RECORDED_MOST)
     }
 
     /// The checkpoint counts: it knows all that it told, but what heads write from now on.
@@ -65,13 +106,17 @@ impl Listed {
     /// The segments but one, which gets a summary: `most` of those opened last, with their named pages.
     pub(crate) fn others(&mut self, own: u32, most: u32) -> Vec<Place> {
         self.newest = Some(own);
-        let others = self.lines.iter().filter(|(block, _)| **block != own);
-        let mut others: Vec<(u64, Place)> =
-            others.map(|(block, line)| (line.turn, Place { block: *block, index: line.named })).collect();
-        others.sort_unstable_by_key(|(turn, _)| core::cmp::Reverse(*turn));
-        others.truncate(most as usize);
-        others.into_iter().map(|(_, place)| place).collect()
+        newest(self.lines.iter().filter(|(block, _)| **block != own), most)
     }
+}
+
+/// The places of so many of these lines, those opened last first.
+fn newest<'a>(lines: impl Iterator<Item = (&'a u32, &'a Line)>, most: u32) -> Vec<Place> {
+    let mut places: Vec<(u64, Place)> =
+        lines.map(|(block, line)| (line.turn, Place { block: *block, index: line.named })).collect();
+    places.sort_unstable_by_key(|(turn, _)| core::cmp::Reverse(*turn));
+    places.truncate(most as usize);
+    places.into_iter().map(|(_, place)| place).collect()
 }
 
 #[cfg(test)]
@@ -99,5 +144,26 @@ mod tests {
         assert!(!listed.erase(9), "the newest summary lies there");
         listed.keep(|block| block != 5);
         assert_eq!(places(&mut listed, 5), []);
+    }
+
+    #[test]
+    fn a_record_lists_what_no_summary_of_another_segment_does() {
+        let mut listed = Listed::default();
+        let recorded = |listed: &Listed| -> Vec<u32> {
+            listed.for_record(|block| block == 4).into_iter().map(|place| place.block).collect()
+        };
+        listed.add(4, 0);
+        assert!(!listed.is_untold(), "it has no summary");
+        listed.name(4, 2);
+        assert!(listed.is_untold());
+        listed.tell([4].into_iter(), Told::Record);
+        assert_eq!((listed.is_untold(), recorded(&listed)), (false, [4].into()));
+        listed.tell([4].into_iter(), Told::Summary);
+        listed.tell([4].into_iter(), Told::Record);
+        assert!(recorded(&listed).is_empty());
+        listed.add(5, 3);
+        listed.begin_checkpoint();
+        listed.add(6, 0);
+        assert_eq!(recorded(&listed), [6, 4], "the checkpoint knows what was sealed");
     }
 }

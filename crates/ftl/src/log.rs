@@ -8,6 +8,7 @@ use pumice_media::NandError;
 use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
 use crate::layout::{Kind, TRIM_BLOCK};
+use crate::listed::Told;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
@@ -209,6 +210,8 @@ impl Server<'_> {
             }
         }
         self.listed.name(head.block, named);
+        let medium = self.shape.medium;
+        self.listed.tell(listed.iter().map(|page| medium.block_of(*page)), Told::Summary);
         Ok(Some(head))
     }
 
@@ -249,7 +252,8 @@ impl Server<'_> {
         for block in self.waiting.committed(&self.segments) {
             self.hand_back(block);
         }
-        Ok(())
+        // Those just handed back may be needed for that.
+        self.record_untold()
     }
 
     /// The same for blocks alone: a checkpoint holds trims without pages of their own.

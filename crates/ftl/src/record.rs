@@ -35,9 +35,13 @@ pub(crate) struct Record {
     pub(crate) segments: Vec<u32>,
     /// Segments that heads may have opened since the checkpoint, ascending; `None`: any.
     pub(crate) opened: Option<Vec<u32>>,
+    /// Pages programmed behind it have at least this sequence number.
+    pub(crate) sequence: u64,
+    /// Segments that heads have opened, and that no summary of another segment lists; as in a summary.
+    pub(crate) listed: Vec<u32>,
 }
 
-/// The segment numbers at the start of these bytes, and the bytes behind them.
+/// The numbers of segments or pages at the start of these bytes, and the bytes behind them.
 fn take_segments(bytes: &[u8], count: u32) -> Option<(Vec<u32>, &[u8])> {
     let (own, rest) = bytes.split_at_checked(usize::try_from(count).ok()?.checked_mul(4)?)?;
     let segments = <[U32]>::ref_from_bytes(own).ok()?;
@@ -56,10 +60,12 @@ impl Record {
             uuid: disk.uuid,
             own: disk.own,
             opened: self.opened.as_ref().map_or(ANY_SEGMENT, |opened| count32(opened.len())).into(),
+            sequence: self.sequence.into(),
+            listed: count32(self.listed.len()).into(),
         };
         let mut bytes = raw.as_bytes().to_vec();
-        let segments = self.segments.iter().chain(self.opened.iter().flatten());
-        segments.for_each(|block| bytes.extend_from_slice(&block.to_le_bytes()));
+        let words = self.segments.iter().chain(self.opened.iter().flatten()).chain(&self.listed);
+        words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         bytes
     }
 
@@ -67,10 +73,11 @@ impl Record {
     pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
         let (raw, rest) = RawRecord::ref_from_prefix(bytes).ok()?;
         let (segments, rest) = take_segments(rest, raw.segments.get())?;
-        let opened = match raw.opened.get() {
-            ANY_SEGMENT => None,
-            count => Some(take_segments(rest, count)?.0),
+        let (opened, rest) = match raw.opened.get() {
+            ANY_SEGMENT => (None, rest),
+            count => take_segments(rest, count).map(|(opened, rest)| (Some(opened), rest))?,
         };
+        let (listed, _) = take_segments(rest, raw.listed.get())?;
         let number = raw.checkpoint.get();
         (raw.magic.get() == RECORD_MAGIC && number < u64::MAX / 2).then(|| Record {
             number,
@@ -78,6 +85,8 @@ impl Record {
             pages: raw.pages.get(),
             segments,
             opened,
+            sequence: raw.sequence.get(),
+            listed,
         })
     }
 }
@@ -94,6 +103,8 @@ mod tests {
             pages: 130,
             segments: [5, 9, 6].into(),
             opened: Some([8, 11].into()),
+            sequence: 1 << 40,
+            listed: [70].into(),
         };
         let disk = DiskBytes { uuid: [3; 16], own: [9; OWN_BYTES] };
         let bytes = record.encode(&disk);

@@ -205,7 +205,9 @@ impl<'c> Server<'c> {
         }
         gaps.places.append(&mut own_gaps.places);
         for mut tail in own_gaps.tails {
-            tail.know(head.map_or(0, |head| head.index));
+            // It may have been erased since the checkpoint, and opened again.
+            let is_same = |head: &&Head| !may_be_gone || tail.first == head.contents.first();
+            tail.know(head.filter(is_same).map_or(0, |head| head.index));
             gaps.tails.push(tail);
         }
         if found.is_none() && is_of_log {
@@ -442,7 +444,8 @@ impl<'c> Server<'c> {
                 tail.tell(place);
             }
         }
-        let judged = tails::judge(&self.shape.clone(), &tails, &mut |block| self.is_needed(block))?;
+        let (shape, record) = (self.shape, self.record.clone());
+        let judged = tails::judge(&shape, &tails, &record, &mut |block| self.is_needed(block))?;
         for (all, more) in [(&mut missing, judged.missing), (&mut unnamed, judged.unnamed)] {
             all.extend(more);
             all.sort_unstable();

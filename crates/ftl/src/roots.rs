@@ -8,6 +8,7 @@ use pumice_media::{Geometry, Nand, NandError};
 
 use crate::error::{FtlError, Result};
 use crate::layout::RawRecord;
+use crate::listed::{RECORDED_MOST, Told};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::Shape;
@@ -26,11 +27,12 @@ pub(crate) fn record_shape(
 ) -> Option<pumice_flashlog::Shape> {
     let segments = segments_at_most(shape, logical_blocks) as usize;
     let anchors = pumice_flashlog::Shape::of_anchors(geometry)?;
-    let fits = record_bytes(segments.saturating_add(NAMED)) <= anchors.payload();
+    let listed = if shape.tagged { 0 } else { RECORDED_MOST as usize };
+    let fits = record_bytes(segments.saturating_add(NAMED + listed)) <= anchors.payload();
     Some(if fits { anchors } else { shape.medium })
 }
 
-/// Bytes of a record that names so many segments in all.
+/// Bytes of a record that names and lists so many segments in all.
 fn record_bytes(segments: usize) -> usize {
     size_of::<RawRecord>() + segments.saturating_mul(size_of::<u32>())
 }
@@ -116,7 +118,7 @@ impl Server<'_> {
         }
         let geometry = self.flash.medium.chip().geometry();
         let shape = record_shape(&self.shape, self.table.len(), &geometry)?;
-        let taken = record_bytes(self.record.segments.len());
+        let taken = record_bytes(self.record.segments.len() + self.record.listed.len());
         debug_assert!(taken <= shape.payload(), "a record of {taken} bytes");
         let room = shape.payload().saturating_sub(taken) / size_of::<u32>();
         self.policies.wear.offer();
@@ -163,6 +165,34 @@ impl Server<'_> {
         Ok(true)
     }
 
+    /// The segments that the record being written lists, where pages have no tags of their own.
+    fn listed_for_record(&self) -> Vec<u32> {
+        if self.shape.tagged {
+            return Vec::new();
+        }
+        let is_open = |block| self.segments.get(block).state == State::Open;
+        // Others may be erased before there is a later summary.
+        let is_needed = |block| is_open(block) || self.segments.get(block).is_needed();
+        let listed = self.listed.for_record(is_open).into_iter().filter(|place| is_needed(place.block));
+        listed.map(|place| self.shape.page(place)).collect()
+    }
+
+    /// Has the record list the segments that a commit wrote to, and that nothing elsewhere tells, if there is room for it.
+    pub(crate) fn record_untold(&mut self) -> Result<()> {
+        if self.shape.tagged
+            || self.mode != Mode::Dirty
+            || self.opened.is_recording()
+            || !self.listed.is_untold()
+        {
+            return Ok(());
+        }
+        self.roots.find_ends(&mut self.flash.medium)?;
+        if self.roots.is_full() && self.policies.wear.free() < 2 {
+            return Ok(());
+        }
+        self.write_record(false)
+    }
+
     /// Writes the record of the newest checkpoint anew, with its news since then.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
@@ -178,6 +208,9 @@ impl Server<'_> {
         match done {
             Ok(left) => {
                 self.opened.recorded();
+                let medium = self.shape.medium;
+                let listed = self.record.listed.iter().map(|page| medium.block_of(*page));
+                self.listed.tell(listed, Told::Record);
                 for block in left {
                     if self.segments.get(block).state == State::Checkpoint && !self.roots.holds(block) {
                         self.segments.change(block, |segment| segment.state = State::Free);
@@ -229,6 +262,8 @@ impl<'c> Keeper<'c> for Server<'c> {
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
+        self.record.sequence = self.sequence;
+        self.record.listed = self.listed_for_record();
         self.record.opened = self.named();
         Ok(self.record.encode(&self.identity.disk_bytes(&self.shape)))
     }

@@ -201,7 +201,14 @@ impl Surveyor<'_, '_> {
             return Ok(None);
         }
         let tail = unread.iter().map(|(index, _)| *index).filter(|index| *index >= behind).collect();
-        gaps.tails.push(Tail { known: behind, unread: tail, written: end.written, ..Tail::blank(block) });
+        let first = contents.first();
+        gaps.tails.push(Tail {
+            known: behind,
+            first,
+            unread: tail,
+            written: end.written,
+            ..Tail::blank(block)
+        });
         gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
             place: Place { block, index },
             before,
@@ -270,6 +277,7 @@ impl Surveyor<'_, '_> {
             }
         }
         tail.known = found.as_ref().map_or(0, |(_, summary)| count32(summary.contents.sequences.len()));
+        tail.first = found.as_ref().map_or(0, |(_, summary)| summary.contents.first());
         let found = match found {
             Some((index, Summary { mut contents, .. })) => {
                 self.leave_out_cut(Place { block, index }, &mut contents, &mut tail)?;
@@ -353,6 +361,7 @@ mod tests {
     use super::*;
     use crate::PolicyNames;
     use crate::open::{CreateOptions, OpenOptions, create};
+    use crate::record::Record;
     use crate::server::Server;
     use crate::tails;
     use crate::testing::{chip_of, served};
@@ -419,7 +428,7 @@ mod tests {
             let mut surveyor = Surveyor { flash: &mut disk.flash, shape, is_alone_sure: false };
             let found = surveyor.survey(block, &segment, since, None, &mut gaps).unwrap();
             assert!(found.is_none(), "{geometry}");
-            let judged = tails::judge(&shape, &gaps.tails, &mut |_| Ok(true)).unwrap();
+            let judged = tails::judge(&shape, &gaps.tails, &Record::default(), &mut |_| Ok(true)).unwrap();
             assert_eq!((judged.missing, judged.unnamed), Default::default(), "{geometry}");
         }
     }

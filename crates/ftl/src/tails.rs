@@ -1,10 +1,11 @@
 //! What a start cannot read at the ends of segments. One power cut explains one page, or a few that share cells: others
 //! were complete. Where pages have no tags of their own, the newest summary lists the other segments, and how much of them
-//! was named when it was written: what is not found is missing.
+//! was named when it was written, and so does a record that is newer: what is not found is missing.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::error::Result;
+use crate::record::Record;
 use crate::shape::{Place, Shape};
 
 /// The end of a segment as a start found it.
@@ -12,6 +13,8 @@ pub(crate) struct Tail {
     pub(crate) block: u32,
     /// Pages up to the last that tells what it holds, or that the last readable summary names, or that the checkpoint knows.
     pub(crate) known: u32,
+    /// The sequence number of the segment's first page, if a readable page tells it; otherwise 0.
+    pub(crate) first: u64,
     /// Pages behind those that were programmed, and cannot be read.
     pub(crate) unread: Vec<u32>,
     /// The index behind the last page that is not erased.
@@ -26,7 +29,7 @@ pub(crate) struct Tail {
 impl Tail {
     /// The tail of a segment in which nothing was found yet.
     pub(crate) fn blank(block: u32) -> Tail {
-        Tail { block, known: 0, unread: Vec::new(), written: 0, summary: None, is_old: false }
+        Tail { block, known: 0, first: 0, unread: Vec::new(), written: 0, summary: None, is_old: false }
     }
 
     /// The checkpoint knows so many of its pages.
@@ -65,18 +68,20 @@ pub(crate) struct Judged {
     pub(crate) unnamed: Vec<Place>,
 }
 
-/// Holds the ends of segments against what the newest summary lists. `is_needed` tells whether a segment holds something
-/// that is needed, so that it was not being erased when the power went.
+/// Holds the ends of segments against what the newest summary lists and, if it is newer, the record. `is_needed` tells
+/// whether a segment holds something that is needed, so that it was not being erased when the power went.
 pub(crate) fn judge(
     shape: &Shape,
     tails: &[Tail],
+    record: &Record,
     is_needed: &mut dyn FnMut(u32) -> Result<bool>,
 ) -> Result<Judged> {
     let mut judged = Judged::default();
     let newest = tails.iter().filter_map(|tail| tail.summary.as_ref()).max_by_key(|(sequence, _)| *sequence);
-    let listed: BTreeMap<u32, u32> = newest.map_or_else(BTreeMap::new, |(_, listed)| {
-        listed.iter().map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect()
-    });
+    let recorded = newest.is_none_or(|(sequence, _)| *sequence < record.sequence).then_some(&record.listed);
+    let pages = newest.into_iter().flat_map(|(_, listed)| listed).chain(recorded.into_iter().flatten());
+    let listed: BTreeMap<u32, u32> =
+        pages.map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect();
     for tail in tails {
         let named = listed.get(&tail.block).copied();
         if named.is_some_and(|named| named > tail.known) {

@@ -1,6 +1,8 @@
 //! An erase block that dies on a disk that lost its power, and two pages side by side. Flushed blocks there are told, by
 //! I/O errors or by a disk that can only be read; where a page may as well be torn, by a check. They are never just older.
 
+use std::collections::BTreeSet;
+
 use pumice_ftl::{Ftl, OpenOptions, check};
 use pumice_knobs::FTL_DEAD_BLOCKS;
 use pumice_media::{BlockDevice, BlockError, CutMode, Lba, Nand, PageId, SimChip};
@@ -146,6 +148,48 @@ fn each_is_told() {
     FTL_DEAD_BLOCKS.ran(seeds, cases);
     assert!(silent.is_empty(), "{} of {cases} are silent:\n{}", silent.len(), silent.join("\n"));
     assert!(noted * 1000 <= cases * NOTED_MOST, "{noted} of {cases} are told by a check alone");
+}
+
+/// Where summaries tell what pages hold, the segment that a flush wrote to dies, or two pages in it that it wrote, one behind
+/// the other. Often the segment was opened just before, and all of its summaries die with it.
+#[test]
+fn the_first_commit_of_a_segment_is_told() {
+    for name in ["small", "few", "spi", "packed", "parity2", "packed/dist3"] {
+        let mut disk = start(Case::chip_of(name, 600, &policies("cost-benefit", "sepbit", "even")));
+        let mut model = Model::new(disk.blocks(), disk.block_bytes());
+        let mut rng = fastrand::Rng::with_seed(5);
+        let blocks = disk.blocks();
+        change(&mut disk, &mut model, Step::Write { first: 0, count: blocks }).unwrap();
+        change(&mut disk, &mut model, Step::Flush).unwrap();
+        let per_block = chip_of(&disk).geometry().pages_per_block;
+        let pages = |chip: &SimChip| -> BTreeSet<(PageId, u32)> {
+            let mut chip = chip.clone();
+            let written = programmed(&mut chip);
+            let geometry = chip.geometry();
+            written.into_iter().map(|page| (page, chip.erase_count(geometry.block_of(page)))).collect()
+        };
+        let mut before = pages(chip_of(&disk));
+        for flush in 0..150 {
+            change(&mut disk, &mut model, Step::Write { first: rng.u64(..blocks / 4), count: 1 }).unwrap();
+            change(&mut disk, &mut model, Step::Flush).unwrap();
+            let chip = chip_of(&disk).clone();
+            let written = pages(&chip);
+            let new: Vec<PageId> = written.difference(&before).map(|(page, _)| *page).collect();
+            let whole = new.chunk_by(|a, b| a.0 / per_block == b.0 / per_block).map(|new| {
+                let is_of_it = |page: &PageId| page.0 / per_block == new[0].0 / per_block;
+                written.iter().map(|(page, _)| *page).filter(is_of_it).collect::<Vec<_>>()
+            });
+            let pairs = new.windows(2).filter(|pair| pair[0].0 / per_block == pair[1].0 / per_block);
+            for dead in whole.chain(pairs.map(<[PageId]>::to_vec)) {
+                let mut chip = chip.clone();
+                chip.faults_mut().unreadable.extend(dead.iter().copied());
+                if let Err(what) = judge(&chip, &model, &dead) {
+                    panic!("{name}, flush {flush}, dead {dead:?}: {what}");
+                }
+            }
+            before = written;
+        }
+    }
 }
 
 /// A disk that was closed, started, written to a little, and lost its power; and the data segments that were not written
