@@ -51,6 +51,8 @@ impl Volume<'_> {
             "a checkpoint took {} blocks, {held} were held for it",
             taken.blocks - before.blocks
         );
+        self.forget_empty_move()?;
+        self.cleaner.rest();
         self.log.window.extend(fresh);
         self.log.start_epoch();
         self.recovery_reads = 0;
