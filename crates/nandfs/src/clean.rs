@@ -26,6 +26,9 @@ const TRIM_EVERY: u32 = 256;
 /// Reclaimed blocks for which idle time makes a checkpoint.
 const DYING_SAVED: usize = 2;
 
+/// Pages of an erase block with so many tags that a look at all of them is enough for one call.
+const LONG_BLOCK: u32 = 32;
+
 /// A way to the tag of a log page.
 type ReadTag<'c> = fn(&mut Flash<'c>, u32) -> Result<Option<Tag>>;
 
@@ -83,12 +86,13 @@ impl<'c> Volume<'c> {
             // Changes in memory have to be written anyway: perhaps the checkpoint can wait then.
             self.write_back_all()?;
         }
-        self.cleaner.count(self.log.seq);
-        if self.checkpoints == checkpoints && !self.cleaner.take_rest() {
+        self.cleaner.count(self.log.taken().pages);
+        let waits = self.checkpoints != checkpoints || self.cleaner.take_rest();
+        if !waits && !self.prepare_checkpoint(extra)? {
             self.clean_beside(extra)?;
         }
         self.tend(extra)?;
-        self.cleaner.skip(self.log.seq);
+        self.cleaner.skip(self.log.taken().pages);
         let window = self.window_max.min(self.limits.window_words);
         if self.blocks_needed(extra) - self.blocks_needed(0) > len32(window) / 2 {
             return Err(Errno::NoSpace.into());
@@ -144,7 +148,7 @@ impl<'c> Volume<'c> {
     /// victim as the pages written since the last call pay for.
     fn clean_beside(&mut self, extra: usize) -> Result<()> {
         let (supply, stock) = (self.supply(), self.stock());
-        if supply >= stock {
+        if supply >= stock && self.cleaner.moving.is_none() {
             self.cleaner.waive();
             return Ok(());
         }
@@ -152,12 +156,16 @@ impl<'c> Volume<'c> {
             // Survivors have no room until the emptied blocks are free.
             if !self.blocks.dying.is_empty() {
                 self.checkpoint(false)?;
-                self.cleaner.count(self.log.seq);
+                self.cleaner.count(self.log.taken().pages);
             }
             return Ok(());
         }
+        let goes_on = self.cleaner.moving.is_some();
         if !self.begin_move()? {
             self.cleaner.waive();
+            return Ok(());
+        }
+        if !goes_on && self.params.pages_per_block >= LONG_BLOCK {
             return Ok(());
         }
         let own = extra.div_ceil(self.params.payload as usize) as u64;
@@ -179,8 +187,13 @@ impl<'c> Volume<'c> {
     }
 
     /// True if the window has room for survivors.
-    fn may_clean(&self, extra: usize) -> bool {
-        len32(self.log.window.len()) > self.blocks_needed(extra)
+    pub(crate) fn may_clean(&self, extra: usize) -> bool {
+        self.spare_blocks(extra) > 0
+    }
+
+    /// Blocks of the window beyond those that a call needs that writes so many bytes.
+    pub(crate) fn spare_blocks(&self, extra: usize) -> u32 {
+        len32(self.log.window.len()).saturating_sub(self.blocks_needed(extra))
     }
 
     /// Cleans until a call that writes so many bytes has its blocks at the next checkpoint, while the window has room for
@@ -460,7 +473,7 @@ impl<'c> Volume<'c> {
 
     /// Prepares for the next calls of users; true if more is left.
     fn tidy_up(&mut self) -> Result<bool> {
-        if self.log.erase_ahead()? {
+        if self.log.erase_ahead(usize::MAX)? {
             self.apply_events()?;
             return Ok(true);
         }

@@ -22,19 +22,19 @@ pub(crate) struct Cleaner {
     pub(crate) lean: bool,
     /// Bytes of live chunks copied since the mount.
     pub(crate) copied_bytes: u64,
-    /// Written pages that no call paid for by cleaning.
+    /// Pages written or passed over that no call paid for by cleaning.
     unpaid: u64,
-    /// The number of the page up to which they are counted.
+    /// Pages of the log up to which they are counted.
     counted: u64,
     /// The call before made a checkpoint: this one pays nothing.
     rests: bool,
 }
 
 impl Cleaner {
-    /// Counts the pages written since the last time; `next` is the number of the next page.
-    pub(crate) fn count(&mut self, next: u64) {
-        self.unpaid = (self.unpaid + next.saturating_sub(self.counted)).min(UNPAID_MOST);
-        self.counted = next;
+    /// Counts the pages since the last time, if the log has taken so many since the mount.
+    pub(crate) fn count(&mut self, taken: u64) {
+        self.unpaid = (self.unpaid + taken.saturating_sub(self.counted)).min(UNPAID_MOST);
+        self.counted = taken;
     }
 
     /// Takes the pages that a call has to pay for that is about to fill so many itself.
@@ -59,9 +59,9 @@ impl Cleaner {
         self.unpaid = 0;
     }
 
-    /// The pages up to `next` are copies.
-    pub(crate) fn skip(&mut self, next: u64) {
-        self.counted = next;
+    /// The pages since the last time are copies.
+    pub(crate) fn skip(&mut self, taken: u64) {
+        self.counted = taken;
     }
 }
 
