@@ -1,4 +1,12 @@
 //! Making a checkpoint: everything changed goes to the log, then one page says where it is.
+//!
+//! Calls before it make it ready, so that none of them waits for all of it: they write index nodes in pieces, and erase
+//! the blocks that it may open. Until the checkpoint is there nobody needs these nodes. Recovery passes over their pages,
+//! as over those of a checkpoint that was cut, and an fsync that promises such a node writes it once more. Inodes are left
+//! to the checkpoint: a repair takes what fsync wrote before an inode for part of it.
+
+#[cfg(test)]
+mod tests;
 
 use alloc::vec::Vec;
 
@@ -23,7 +31,71 @@ const WORDS_SLACK: usize = 12;
 /// Journal entries kept free for the changes that writing the checkpoint itself makes: opened blocks, mostly.
 const JOURNAL_SLACK: usize = 12;
 
+/// Log pages of nodes written in one call, and as many are left to the checkpoint: an eighth of an erase block, and at
+/// most so many.
+const PIECE_PAGES: u32 = 8;
+/// Blocks of the window that are erased before the checkpoint takes them.
+const ERASED: usize = 4;
+/// A checkpoint is near if the window has at most so many blocks more than it must have,
+const NEAR_BLOCKS: u32 = 3;
+/// or if recovery may read no more than so many pages more, and a quarter of all that it may read.
+const NEAR_READS: u32 = 48;
+
 impl Volume<'_> {
+    /// Makes a part of the next checkpoint ready, before a call that writes so many bytes, if it is near; false if nothing
+    /// was left to do.
+    pub(crate) fn prepare_checkpoint(&mut self, extra: usize) -> Result<bool> {
+        if !self.is_checkpoint_near(extra) {
+            return Ok(false);
+        }
+        if self.log.erase_ahead(ERASED)? {
+            self.apply_events()?;
+            return Ok(true);
+        }
+        Ok(self.may_clean(extra) && self.write_nodes_ahead()?)
+    }
+
+    fn is_checkpoint_near(&self, extra: usize) -> bool {
+        let reads = self.recovery_reads + self.log.scan_pages();
+        reads + NEAR_READS.min(self.recovery_limit / 4) > self.recovery_limit
+            || self.spare_blocks(extra) <= NEAR_BLOCKS
+    }
+
+    /// Writes some of the changed index nodes; false if few are left.
+    fn write_nodes_ahead(&mut self) -> Result<bool> {
+        let pages = (self.params.pages_per_block / 8).clamp(1, PIECE_PAGES);
+        let mut room = u64::from(pages * self.params.payload);
+        if self.nodes.dirty_bytes() <= room {
+            return Ok(false);
+        }
+        let cache = &self.cache;
+        // Those with blocks that wait to be written change again.
+        let waits = |owner: u32| cache.next_dirty((owner, 0)).is_some_and(|(next, _)| next == owner);
+        let indices = self.nodes.dirty_indices().filter(|(owner, ..)| !waits(*owner));
+        let piece = indices.map_while(|(_, nid, bytes)| {
+            room = room.checked_sub(bytes.into())?;
+            Some(nid)
+        });
+        let piece: Vec<u32> = piece.collect();
+        if piece.is_empty() {
+            return Ok(false);
+        }
+        // An fsync that failed may have left nodes that are promised with the next.
+        self.program(META, None)?;
+        self.log.write_ahead(true);
+        let done = self.write_piece(piece);
+        self.log.write_ahead(false);
+        done.map(|()| true)
+    }
+
+    fn write_piece(&mut self, nids: Vec<u32>) -> Result<()> {
+        for nid in nids {
+            self.write_node(nid)?;
+            self.nodes.note_ahead(nid);
+        }
+        self.program(META, None)
+    }
+
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.nodes.measure();
@@ -51,12 +123,14 @@ impl Volume<'_> {
             "a checkpoint took {} blocks, {held} were held for it",
             taken.blocks - before.blocks
         );
+        self.forget_empty_move()?;
+        self.cleaner.rest();
         self.log.window.extend(fresh);
         self.log.start_epoch();
         self.recovery_reads = 0;
         self.pending.clear();
         self.names.clear();
-        self.nodes.ids.checkpointed();
+        self.nodes.checkpointed();
         self.clean = clean;
         self.bury_failing()?;
         self.trim();

@@ -7,10 +7,11 @@ use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 use crate::blocks::{Blocks, State, Usage};
-use crate::codec::len32;
+use crate::codec::{len32, size};
 use crate::flash::Flash;
 use crate::host::Call;
 use crate::log::{DATA, META};
+use crate::moving::Move;
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::LEAN_BLOCKS;
 use crate::tag::{ChunkKind, Desc, Tag};
@@ -24,6 +25,9 @@ const TRIM_EVERY: u32 = 256;
 
 /// Reclaimed blocks for which idle time makes a checkpoint.
 const DYING_SAVED: usize = 2;
+
+/// Pages of an erase block with so many tags that a look at all of them is enough for one call.
+const LONG_BLOCK: u32 = 32;
 
 /// A way to the tag of a log page.
 type ReadTag<'c> = fn(&mut Flash<'c>, u32) -> Result<Option<Tag>>;
@@ -68,6 +72,7 @@ impl<'c> Volume<'c> {
     /// Makes sure that the blocks of the window suffice for all waiting writes, and for `extra` bytes of files more.
     pub(crate) fn make_room(&mut self, extra: usize) -> Result<()> {
         self.nodes.measure();
+        let checkpoints = self.checkpoints;
         if self.recovery_reads + self.log.scan_pages() > self.recovery_limit {
             self.checkpoint(false)?;
         }
@@ -81,7 +86,13 @@ impl<'c> Volume<'c> {
             // Changes in memory have to be written anyway: perhaps the checkpoint can wait then.
             self.write_back_all()?;
         }
-        self.clean_up_to_stock(extra)?;
+        self.cleaner.count(self.log.taken().pages);
+        let waits = self.checkpoints != checkpoints || self.cleaner.take_rest();
+        if !waits && !self.prepare_checkpoint(extra)? {
+            self.clean_beside(extra)?;
+        }
+        self.tend(extra)?;
+        self.cleaner.skip(self.log.taken().pages);
         let window = self.window_max.min(self.limits.window_words);
         if self.blocks_needed(extra) - self.blocks_needed(0) > len32(window) / 2 {
             return Err(Errno::NoSpace.into());
@@ -89,7 +100,10 @@ impl<'c> Volume<'c> {
         let (mut most, mut idle) = (0, 0);
         while !self.has_room(extra) {
             self.checkpoint(false)?;
-            self.clean_up_to_stock(extra)?;
+            if self.has_room(extra) {
+                break;
+            }
+            self.clean_for(extra)?;
             self.clean_lean(extra)?;
             if self.supply() > most {
                 (most, idle) = (self.supply(), 0);
@@ -130,20 +144,77 @@ impl<'c> Volume<'c> {
         self.blocks.free + len32(self.blocks.dying.len())
     }
 
-    /// Cleans until enough blocks will be free at the next checkpoint, while the window has room for survivors.
-    fn clean_up_to_stock(&mut self, extra: usize) -> Result<()> {
+    /// Cleans beside a call: as long as few blocks will be free at the next checkpoint, as much moves out of the next
+    /// victim as the pages written since the last call pay for.
+    fn clean_beside(&mut self, extra: usize) -> Result<()> {
+        let (supply, stock) = (self.supply(), self.stock());
+        if supply >= stock && self.cleaner.moving.is_none() {
+            self.cleaner.waive();
+            return Ok(());
+        }
+        if !self.may_clean(extra) {
+            // Survivors have no room until the emptied blocks are free.
+            if !self.blocks.dying.is_empty() {
+                self.checkpoint(false)?;
+                self.cleaner.count(self.log.taken().pages);
+            }
+            return Ok(());
+        }
+        let goes_on = self.cleaner.moving.is_some();
+        if !self.begin_move()? {
+            self.cleaner.waive();
+            return Ok(());
+        }
+        if !goes_on && self.params.pages_per_block >= LONG_BLOCK {
+            return Ok(());
+        }
+        let own = extra.div_ceil(self.params.payload as usize) as u64;
+        let written = self.cleaner.pay(own) * u64::from(self.params.payload);
+        let Some(mut moving) = self.cleaner.moving.take() else { return Ok(()) };
+        let mut due = moving.pace.due(len32(size(written)), supply + 2 < stock);
+        let mut is_left = true;
+        while is_left && due > 0 {
+            let moved = self.move_next(&mut moving)?;
+            is_left = moved.is_some();
+            due = due.saturating_sub(moved.unwrap_or(0));
+        }
+        if is_left {
+            self.cleaner.moving = Some(moving);
+        } else {
+            self.end_move(&moving);
+        }
+        Ok(())
+    }
+
+    /// True if the window has room for survivors.
+    pub(crate) fn may_clean(&self, extra: usize) -> bool {
+        self.spare_blocks(extra) > 0
+    }
+
+    /// Blocks of the window beyond those that a call needs that writes so many bytes.
+    pub(crate) fn spare_blocks(&self, extra: usize) -> u32 {
+        len32(self.log.window.len()).saturating_sub(self.blocks_needed(extra))
+    }
+
+    /// Cleans until a call that writes so many bytes has its blocks at the next checkpoint, while the window has room for
+    /// survivors.
+    fn clean_for(&mut self, extra: usize) -> Result<()> {
+        let enough = self.stock().min(self.blocks_needed(extra) + LEAN_BLOCKS);
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
-            let room = len32(self.log.window.len()) > self.blocks_needed(extra);
-            if self.supply() >= self.stock() || !room || !self.clean_one()? {
+            if self.supply() >= enough || !self.may_clean(extra) || !self.clean_one()? {
                 break;
             }
         }
-        // One of each in a call: others wait for the next, or for idle time.
-        if self.has_urgent() && len32(self.log.window.len()) > self.blocks_needed(extra) {
+        self.tend(extra)
+    }
+
+    /// Empties a block that has to be, and levels wear: one of each in a call. Others wait for the next, or for idle time.
+    fn tend(&mut self, extra: usize) -> Result<()> {
+        if self.has_urgent() && self.may_clean(extra) {
             self.relieve_one()?;
         }
-        if len32(self.log.window.len()) > self.blocks_needed(extra) {
+        if self.may_clean(extra) {
             self.level_wear()?;
         }
         Ok(())
@@ -156,9 +227,9 @@ impl<'c> Volume<'c> {
             && self.supply() < self.blocks_needed(extra) + LEAN_BLOCKS
             && len32(self.log.window.len()) >= self.checkpoint_blocks(0) + LEAN_BLOCKS
         {
-            self.lean = true;
+            self.cleaner.lean = true;
             let cleaned = self.clean_one();
-            self.lean = false;
+            self.cleaner.lean = false;
             if !cleaned? {
                 break;
             }
@@ -166,15 +237,63 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Cleans one block; false if there is none worth it.
+    /// Cleans one block, the one that is begun first; false if there is none worth it.
     pub(crate) fn clean_one(&mut self) -> Result<bool> {
-        self.feed_pool();
-        let Some((block, view)) = self.blocks.take_victim(self.lean) else { return Ok(false) };
-        let usage = self.blocks.get(&mut self.log, block)?;
-        let from = self.cleaned(view);
-        self.evacuate_from(block, &usage, &from)?;
-        self.placer.reclaimed(self.blocks.clock, &from);
+        if !self.begin_move()? {
+            return Ok(false);
+        }
+        if let Some(mut moving) = self.cleaner.moving.take() {
+            while self.move_next(&mut moving)?.is_some() {}
+            self.end_move(&moving);
+        }
         Ok(true)
+    }
+
+    /// Begins to empty the next victim, if none is begun; false if none is worth it.
+    fn begin_move(&mut self) -> Result<bool> {
+        if self.cleaner.moving.is_none() {
+            self.feed_pool();
+            if let Some((block, view)) = self.blocks.take_victim(self.cleaner.lean) {
+                self.cleaner.moving = Some(self.start_move(block, view)?);
+            }
+        }
+        Ok(self.cleaner.moving.is_some())
+    }
+
+    /// The move of all live chunks out of a block.
+    fn start_move(&mut self, block: u32, view: SegmentView) -> Result<Move> {
+        let usage = self.blocks.get(&mut self.log, block)?;
+        let mut live = self.live_chunks(block, Flash::read_tag);
+        if live.iter().map(|(addr, _)| u32::from(addr.len)).sum::<u32>() < usage.valid {
+            // A wrong bit in the spare area hides a chunk from a look at the tag alone.
+            live = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
+        }
+        self.placer.sort(self.blocks.clock, &mut live);
+        Ok(Move::new(block, self.cleaned(view), holds_data(&usage), live))
+    }
+
+    /// Moves the next chunk; returns its bytes, or nothing if none was left.
+    fn move_next(&mut self, moving: &mut Move) -> Result<Option<u32>> {
+        let Some((addr, desc)) = moving.next() else { return Ok(None) };
+        // Others may have written it since, and a failed program may have moved it.
+        if self.live(&desc)? == addr {
+            self.move_chunk(moving.data(), addr, &desc)?;
+        }
+        Ok(Some(addr.len.into()))
+    }
+
+    /// Ends the move of a block that others have emptied meanwhile: it may be written again from the next checkpoint on.
+    pub(crate) fn forget_empty_move(&mut self) -> Result<()> {
+        let Some(block) = self.cleaner.moving.as_ref().map(|moving| moving.block) else { return Ok(()) };
+        let usage = self.blocks.get(&mut self.log, block)?;
+        if usage.state != State::Used || usage.valid == 0 {
+            self.cleaner.moving = None;
+        }
+        Ok(())
+    }
+
+    fn end_move(&mut self, moving: &Move) {
+        self.placer.reclaimed(self.blocks.clock, &moving.from);
     }
 
     /// True if there may be a block that must be emptied at any cost.
@@ -241,6 +360,7 @@ impl<'c> Volume<'c> {
         usage.state == State::Used
             && usage.valid > 0
             && !self.is_in_use(block)
+            && self.cleaner.moving.as_ref().is_none_or(|moving| moving.block != block)
             && !self.blocks.candidates.pool.contains(block)
     }
 
@@ -258,33 +378,9 @@ impl<'c> Volume<'c> {
     /// Moves all live chunks out of a block. Unreadable ones stay, and the block with them.
     pub(crate) fn evacuate(&mut self, block: u32) -> Result<()> {
         let usage = self.blocks.get(&mut self.log, block)?;
-        let from = self.cleaned(self.blocks.view(&usage));
-        self.evacuate_from(block, &usage, &from)
-    }
-
-    /// The same for a block with known usage.
-    fn evacuate_from(&mut self, block: u32, usage: &Usage, from: &Cleaned) -> Result<()> {
-        let from = holds_data(usage).then_some(from);
-        // A wrong bit in the spare area hides a chunk from a look at the tag alone.
-        if self.evacuate_by(block, from, Flash::read_tag)? < usage.valid {
-            self.evacuate_by(block, from, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
-        }
+        let mut moving = self.start_move(block, self.blocks.view(&usage))?;
+        while self.move_next(&mut moving)?.is_some() {}
         Ok(())
-    }
-
-    /// Moves the live chunks that the tags name; returns their bytes. Placement is told its view of the block if that
-    /// holds data.
-    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<'c>) -> Result<u32> {
-        let mut live = self.live_chunks(block, tag);
-        let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
-        self.placer.sort(self.blocks.clock, &mut live);
-        for (addr, desc) in live {
-            // Moving one may itself have moved another: a failed program in the same block.
-            if self.live(&desc)? == addr {
-                self.move_chunk(from, addr, &desc)?;
-            }
-        }
-        Ok(found)
     }
 
     /// Moves the live chunks out of the page programmed last when the power went: it may fade.
@@ -346,7 +442,7 @@ impl<'c> Volume<'c> {
         let Ok(bytes) = self.log.read(addr, desc, <[u8]>::to_vec) else { return Ok(()) };
         let head = self.survivor_head(from, desc);
         let to = self.append(head, *desc, &bytes)?;
-        self.copied_bytes += u64::from(addr.len);
+        self.cleaner.copied_bytes += u64::from(addr.len);
         // Appending may itself have moved the chunk: a failed program in the same block.
         let from = self.live(desc)?;
         self.repoint(desc, to)?;
@@ -355,7 +451,7 @@ impl<'c> Volume<'c> {
 
     fn survivor_head(&mut self, from: Option<&Cleaned>, desc: &Desc) -> usize {
         match from {
-            Some(_) if desc.kind.is_block() && self.lean => DATA,
+            Some(_) if desc.kind.is_block() && self.cleaner.lean => DATA,
             Some(from) if desc.kind.is_block() => {
                 DATA + self.placer.cleaner_copy(self.blocks.clock, (desc.id, desc.index), from)
             }
@@ -377,7 +473,7 @@ impl<'c> Volume<'c> {
 
     /// Prepares for the next calls of users; true if more is left.
     fn tidy_up(&mut self) -> Result<bool> {
-        if self.log.erase_ahead()? {
+        if self.log.erase_ahead(usize::MAX)? {
             self.apply_events()?;
             return Ok(true);
         }

@@ -84,7 +84,7 @@ impl<N> NandFs<N> {
                 bad_blocks: volume.blocks.bad,
                 inodes: volume.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
-                copied_pages: pages(volume.copied_bytes),
+                copied_pages: pages(volume.cleaner.copied_bytes),
                 recovery_reads: volume.recovery_reads + volume.log.scan_pages(),
                 patrol_passes: volume.patrol.rounds().passes,
                 patrol_page: volume.patrol.rounds().page,

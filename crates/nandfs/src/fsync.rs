@@ -301,6 +301,7 @@ impl Volume<'_> {
     /// Writes the changed nodes of an inode for an fsync; the caller ends it with `Log::promise` of nothing.
     fn write_nodes_of(&mut self, ino: u32) -> Result<()> {
         self.nodes.touch(&mut self.log, ino)?;
+        self.nodes.touch_ahead(&mut self.log, ino)?;
         let nids = self.nodes.dirty_nids(Some(ino));
         self.recovery_reads += len32(nids.len());
         let dir = self.inode(ino)?.parent;
@@ -312,6 +313,7 @@ impl Volume<'_> {
     /// True if anything changed since the last checkpoint.
     pub(crate) fn has_changes(&self) -> bool {
         self.nodes.dirty() > 0
+            || self.nodes.has_ahead()
             || self.cache.dirty_bytes() > 0
             || self.log.scan_pages() > 0
             || !self.pending.is_empty()

@@ -71,6 +71,7 @@ mod log;
 mod losses;
 mod mapping;
 mod mount;
+mod moving;
 mod names;
 mod namespace;
 mod node;

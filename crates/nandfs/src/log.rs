@@ -60,10 +60,11 @@ pub(crate) enum Event {
     },
 }
 
-/// Blocks taken, and programs that failed.
+/// Blocks taken, their pages filled or passed over, and programs that failed.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Taken {
     pub(crate) blocks: u64,
+    pub(crate) pages: u64,
     pub(crate) failures: u64,
 }
 
@@ -106,6 +107,8 @@ struct Epoch {
     before: Option<Promise>,
     /// The log for pages of all heads after a cut, or in a repair.
     aside: Option<LogKind>,
+    /// Pages of nodes are written ahead of the next checkpoint.
+    ahead: bool,
 }
 
 /// The log.
@@ -168,6 +171,11 @@ impl Log<'_> {
         self.promising = what;
     }
 
+    /// Marks pages of nodes as written ahead of the next checkpoint, until it is called with `false`: recovery needs none.
+    pub(crate) fn write_ahead(&mut self, ahead: bool) {
+        self.epoch.ahead = ahead;
+    }
+
     /// True if the page that a head is filling could end an fsync and hold the promise of the page before.
     pub(crate) fn can_commit(&self, head: usize) -> bool {
         let Some(open) = self.heads.get(head) else { return true };
@@ -177,7 +185,8 @@ impl Log<'_> {
     fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
         let turn = u8::try_from(self.epoch.turns % u32::from(TURNS)).unwrap_or(0);
         let is_promised = kind != LogKind::Meta || self.promising.is_some();
-        let usual = if is_promised || !self.params.shape.is_paired() { kind } else { LogKind::Unpromised };
+        let is_needed = is_promised || !(self.params.shape.is_paired() || self.epoch.ahead);
+        let usual = if is_needed { kind } else { LogKind::Unpromised };
         let log = self.epoch.aside.unwrap_or(usual);
         Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
     }
@@ -234,6 +243,7 @@ impl Log<'_> {
         }
         if let Some((block, index)) = open.place {
             let next = self.params.shape.next_safe(index, open.kept);
+            self.taken.pages += u64::from(next.unwrap_or(self.params.pages_per_block) - index);
             open.place = next.map(|index| (block, index));
             if next.is_some() {
                 return Ok(());
@@ -342,9 +352,10 @@ impl Log<'_> {
         }
     }
 
-    /// Erases one block of the window that waits for it; false if none does.
-    pub(crate) fn erase_ahead(&mut self) -> Result<bool, FsError> {
-        let Some(place) = self.window.iter().position(|spare| !spare.erased) else { return Ok(false) };
+    /// Erases one of so many next blocks of the window that waits for it; false if none does.
+    pub(crate) fn erase_ahead(&mut self, count: usize) -> Result<bool, FsError> {
+        let next = self.window.iter().take(count).position(|spare| !spare.erased);
+        let Some(place) = next else { return Ok(false) };
         let Some(block) = self.window.get(place).map(|spare| spare.block) else { return Ok(false) };
         if self.erase(block)? {
             if let Some(spare) = self.window.get_mut(place) {
@@ -447,6 +458,7 @@ impl Log<'_> {
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
             let done = self.flash.program(page, &tag, &mut open.payload);
             self.seq += 1;
+            self.taken.pages += 1;
             match done {
                 Ok(()) => {
                     open.used = 0;
@@ -468,7 +480,8 @@ impl Log<'_> {
 
     /// Counts a page that recovery would read, and remembers its promise. A cut must not destroy counted pages.
     fn count(&mut self, tag: &Tag) {
-        self.epoch.scan_pages += u32::from(tag.log.is_scanned());
+        // With those written ahead, recovery reads no more than after a cut at the end of the checkpoint.
+        self.epoch.scan_pages += u32::from(tag.log.is_scanned() && !self.epoch.ahead);
         if tag.log.is_counted() {
             self.epoch.turns += 1;
             self.epoch.before = tag.promise(self.promising);

@@ -55,6 +55,8 @@ pub(crate) struct Nodes {
     tick: u64,
     /// The changed nodes, each behind its owner.
     dirty: BTreeSet<(u32, u32)>,
+    /// Nodes written ahead of the next checkpoint, each behind its owner.
+    ahead: BTreeSet<(u32, u32)>,
     /// Bytes of the changed nodes on the chip, and those that they will take there.
     dirty_stored: u64,
     dirty_charge: u64,
@@ -89,6 +91,7 @@ impl Nodes {
             cache: HashMap::new(),
             tick: 0,
             dirty: BTreeSet::new(),
+            ahead: BTreeSet::new(),
             dirty_stored: 0,
             dirty_charge: 0,
             unmeasured: Vec::new(),
@@ -397,9 +400,10 @@ impl Nodes {
     /// Takes a node away; hands back the address it had on the chip, to be released.
     pub(crate) fn remove(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
         let addr = self.addr(log, nid)?;
-        if matches!(self.cached(log, nid)?.node, Node::Inode(_)) {
-            self.inodes = self.inodes.saturating_sub(1);
-        }
+        let node = &self.cached(log, nid)?.node;
+        let (owner, is_inode) = (node.owner(nid), matches!(node, Node::Inode(_)));
+        self.inodes = self.inodes.saturating_sub(is_inode.into());
+        self.ahead.remove(&(owner, nid));
         self.forget(nid);
         self.set_addr(nid, Addr::NONE);
         self.bytes = self.bytes.saturating_sub(addr.len.into());
@@ -414,6 +418,41 @@ impl Nodes {
             None => self.dirty.range(..),
         };
         range.map(|(_, nid)| *nid).collect()
+    }
+
+    /// The changed index nodes, each behind its owner, with the bytes that they will have on the chip.
+    pub(crate) fn dirty_indices(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.dirty.iter().filter_map(|(owner, nid)| {
+            let cached = self.cache.get(nid).filter(|cached| matches!(cached.node, Node::Index(_)))?;
+            Some((*owner, *nid, cached.charge))
+        })
+    }
+
+    /// Notes that a node was written ahead of the next checkpoint.
+    pub(crate) fn note_ahead(&mut self, nid: u32) {
+        if let Some(cached) = self.cache.get(&nid) {
+            self.ahead.insert((cached.owner, nid));
+        }
+    }
+
+    /// Marks those of an inode changed that were written ahead: an fsync has to write them as well.
+    pub(crate) fn touch_ahead(&mut self, log: &mut Log<'_>, owner: u32) -> Result<(), FsError> {
+        while let Some((_, nid)) = self.ahead.range((owner, 0)..=(owner, u32::MAX)).next().copied() {
+            self.touch(log, nid)?;
+            self.ahead.remove(&(owner, nid));
+        }
+        Ok(())
+    }
+
+    /// True if nodes were written ahead of the next checkpoint.
+    pub(crate) fn has_ahead(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
+    /// A checkpoint was made.
+    pub(crate) fn checkpointed(&mut self) {
+        self.ids.checkpointed();
+        self.ahead.clear();
     }
 
     /// The bytes of a node in memory with its owner, compressed like this unless it says otherwise; it counts as

@@ -253,7 +253,7 @@ mod tests {
         volume.begin().unwrap();
         volume.truncate(file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
-        assert!(volume.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
+        assert!(volume.cleaner.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
         let mut volume = mounted(chip_of(volume), 1 << 18);
         assert_eq!(volume.superblock.policies, policies);
         for at in 0..blocks / 2 {

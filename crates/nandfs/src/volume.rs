@@ -18,6 +18,7 @@ use crate::codec::size;
 use crate::leveler::Leveler;
 use crate::log::{DATA, Log, META};
 use crate::losses::Losses;
+use crate::moving::Cleaner;
 use crate::names::Names;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
@@ -45,7 +46,6 @@ pub(crate) struct Pending {
 }
 
 /// A mounted volume.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub(crate) struct Volume<'c> {
     pub(crate) params: Params,
     pub(crate) limits: Limits,
@@ -77,10 +77,7 @@ pub(crate) struct Volume<'c> {
     /// The limit of these, kept by a checkpoint in time.
     pub(crate) recovery_limit: u32,
     pub(crate) calls: u32,
-    /// Cleaning has few blocks to work with.
-    pub(crate) lean: bool,
-    /// Bytes of live chunks that cleaning copied since the mount.
-    pub(crate) copied_bytes: u64,
+    pub(crate) cleaner: Cleaner,
     /// Promises of fsync that recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
@@ -137,8 +134,7 @@ impl<'c> Volume<'c> {
             recovery_reads: 0,
             recovery_limit: u32::try_from(recovery_limit).unwrap_or(600),
             calls: 0,
-            lean: false,
-            copied_bytes: 0,
+            cleaner: Cleaner::default(),
             losses: Losses::default(),
             claims: Claims::default(),
             packer: Packer::new(usual),

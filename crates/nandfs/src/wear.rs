@@ -6,6 +6,7 @@
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
+use crate::log::Spare;
 use crate::options::WearSpread;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
@@ -19,8 +20,9 @@ impl Volume<'_> {
         if !self.leveler.is_its_turn(self.log.taken().blocks) {
             return Ok(());
         }
-        let Some(worn) = self.log.window.front().map(|spare| spare.block) else { return Ok(()) };
-        let worn = self.blocks.get(&mut self.log, worn)?.erases;
+        let Some(Spare { block, erased }) = self.log.window.front().copied() else { return Ok(()) };
+        // One that was erased ahead counts as it was before.
+        let worn = self.blocks.get(&mut self.log, block)?.erases.saturating_sub(erased.into());
         for _ in 0..LOOK {
             let block = self.leveler.next(self.params.blocks);
             // Blocks on an unreadable page of the table wait for its repair.

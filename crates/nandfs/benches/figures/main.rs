@@ -15,6 +15,7 @@ mod cleaning;
 mod fsync;
 mod growth;
 mod host;
+mod latency;
 mod memory;
 mod mounting;
 mod packing;
@@ -77,8 +78,11 @@ const GROUPS: [Group; 13] = [
     ("host", false, host::figures),
 ];
 
-/// The word for the table of policies, which bounds nothing.
-const POLICIES: &str = "policies";
+/// Name and work of a table that bounds nothing.
+type Table = (&'static str, fn() -> Vec<String>);
+
+/// Tables, each by the word that asks for it.
+const TABLES: [Table; 2] = [("latency", latency::table), ("policies", cleaning::policies)];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -94,10 +98,12 @@ fn main() {
             }
         }
     }
-    if is_asked(POLICIES) || (chosen.is_empty() && !quick) {
-        println!();
-        for row in cleaning::policies() {
-            println!("{row}");
+    for (name, rows) in TABLES {
+        if is_asked(name) || (chosen.is_empty() && !quick) {
+            println!();
+            for row in rows() {
+                println!("{row}");
+            }
         }
     }
 }

@@ -29,6 +29,7 @@ mod health;
 mod host_cut;
 mod host_full;
 mod large;
+mod latency;
 mod lives;
 mod new_cuts;
 mod numbers;

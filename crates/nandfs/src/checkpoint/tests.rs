@@ -1,0 +1,100 @@
+//! Nodes written ahead of a checkpoint, and a cut before it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test that panics, with small numbers"
+)]
+
+use pumice_media::{ChipSpec, SimChip};
+use pumice_vfs::{FileKind, NewNode};
+
+use super::*;
+use crate::api::check;
+use crate::mount::format;
+use crate::nodes::ROOT;
+use crate::options::FormatOptions;
+use crate::testing::{chip_of, mounted};
+
+const BLOCKS: u64 = 3000;
+const BYTES: u64 = 2048;
+
+/// A volume with a file of ones in its checkpoint. Half of its blocks were written over with twos since, and written
+/// back; no fsync promised them, and their index nodes are written ahead of the next checkpoint.
+fn written_ahead() -> (Volume<'static>, u32) {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:512").unwrap());
+    let options = FormatOptions { erased: true, ..FormatOptions::default() };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    let mut volume = mounted(chip, 1 << 22);
+    let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+    volume.begin().unwrap();
+    let file = volume.create_node(ROOT, b"file", &node).unwrap();
+    for at in 0..BLOCKS {
+        write(&mut volume, file, at, 1);
+    }
+    volume.checkpoint(false).unwrap();
+    for at in (0..BLOCKS).step_by(2) {
+        write(&mut volume, file, at, 2);
+    }
+    volume.write_back_all().unwrap();
+    let checkpoints = volume.checkpoints;
+    let mut pieces = 0;
+    while volume.write_nodes_ahead().unwrap() {
+        pieces += 1;
+    }
+    assert!(pieces > 1 && volume.nodes.has_ahead(), "{pieces} pieces were written ahead");
+    assert_eq!(volume.checkpoints, checkpoints);
+    (volume, file)
+}
+
+fn write(volume: &mut Volume<'static>, file: u32, at: u64, byte: u8) {
+    volume.begin_writing(BYTES as usize).unwrap();
+    volume.write_file(file, at * BYTES, &[byte; BYTES as usize]).unwrap();
+}
+
+/// Cuts the power, and mounts again: the file has these bytes in its even blocks and ones in the others.
+fn assert_after_cut(volume: Volume<'static>, file: u32, even: u8) {
+    let mut volume = mounted(chip_of(volume), 1 << 22);
+    for at in 0..BLOCKS {
+        let mut bytes = [0; BYTES as usize];
+        assert_eq!(volume.read_file(file, at * BYTES, &mut bytes).unwrap(), bytes.len());
+        let want = if at % 2 == 0 { even } else { 1 };
+        assert_eq!(bytes, [want; BYTES as usize], "block {at}");
+    }
+    let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn nodes_ahead_of_a_checkpoint_that_never_comes_do_not_count() {
+    let (volume, file) = written_ahead();
+    assert_after_cut(volume, file, 1);
+}
+
+#[test]
+fn an_fsync_promises_nodes_that_were_written_ahead() {
+    let (mut volume, file) = written_ahead();
+    volume.fsync_node(file).unwrap();
+    assert_after_cut(volume, file, 2);
+}
+
+#[test]
+fn a_sync_that_finds_all_nodes_written_ahead_makes_its_checkpoint() {
+    let (mut volume, file) = written_ahead();
+    assert!(volume.has_changes());
+    volume.sync_all().unwrap();
+    assert!(!volume.nodes.has_ahead());
+    assert_after_cut(volume, file, 2);
+}
+
+#[test]
+fn a_file_can_go_with_nodes_that_were_written_ahead() {
+    let (mut volume, file) = written_ahead();
+    volume.begin().unwrap();
+    volume.truncate(file, 0).unwrap();
+    volume.fsync_node(file).unwrap();
+    let mut volume = mounted(chip_of(volume), 1 << 22);
+    assert_eq!(volume.inode(file).unwrap().size, 0);
+    let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
+    assert!(found.is_empty(), "{found:?}");
+}

@@ -1,0 +1,95 @@
+//! A block that is being emptied, a few chunks at a time.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_cleaning::Cleaned;
+use pumice_flashlog::Pace;
+
+use crate::addr::Addr;
+use crate::tag::Desc;
+
+/// Log pages that one call pays for at the most, besides those that it fills itself. Others wait for the next call.
+const PAID_MOST: u64 = 4;
+/// The most that wait.
+const UNPAID_MOST: u64 = 128;
+
+/// The cleaner between two calls.
+#[derive(Default)]
+pub(crate) struct Cleaner {
+    /// The block that is emptied beside other calls.
+    pub(crate) moving: Option<Move>,
+    /// Cleaning has few blocks to work with.
+    pub(crate) lean: bool,
+    /// Bytes of live chunks copied since the mount.
+    pub(crate) copied_bytes: u64,
+    /// Pages written or passed over that no call paid for by cleaning.
+    unpaid: u64,
+    /// Pages of the log up to which they are counted.
+    counted: u64,
+    /// The call before made a checkpoint: this one pays nothing.
+    rests: bool,
+}
+
+impl Cleaner {
+    /// Counts the pages since the last time, if the log has taken so many since the mount.
+    pub(crate) fn count(&mut self, taken: u64) {
+        self.unpaid = (self.unpaid + taken.saturating_sub(self.counted)).min(UNPAID_MOST);
+        self.counted = taken;
+    }
+
+    /// Takes the pages that a call has to pay for that is about to fill so many itself.
+    pub(crate) fn pay(&mut self, own: u64) -> u64 {
+        let paid = self.unpaid.min(PAID_MOST.max(own));
+        self.unpaid -= paid;
+        paid
+    }
+
+    /// A checkpoint was made: the next call pays nothing, lest one write with its fsync waits for both.
+    pub(crate) fn rest(&mut self) {
+        self.rests = true;
+    }
+
+    /// True if it rests in this call.
+    pub(crate) fn take_rest(&mut self) -> bool {
+        core::mem::take(&mut self.rests)
+    }
+
+    /// Nothing has to be paid for.
+    pub(crate) fn waive(&mut self) {
+        self.unpaid = 0;
+    }
+
+    /// The pages since the last time are copies.
+    pub(crate) fn skip(&mut self, taken: u64) {
+        self.counted = taken;
+    }
+}
+
+/// The block, and the chunks that have yet to move.
+pub(crate) struct Move {
+    pub(crate) block: u32,
+    /// The block as placement sees it.
+    pub(crate) from: Cleaned,
+    /// It holds blocks of files.
+    holds_data: bool,
+    pub(crate) pace: Pace,
+    /// Chunks that were live when the move began, in the order in which they move.
+    left: vec::IntoIter<(Addr, Desc)>,
+}
+
+impl Move {
+    pub(crate) fn new(block: u32, from: Cleaned, holds_data: bool, chunks: Vec<(Addr, Desc)>) -> Move {
+        let pace = Pace::new(from.segment.valid, from.segment.capacity);
+        Move { block, from, holds_data, pace, left: chunks.into_iter() }
+    }
+
+    /// The block as placement is told of it: only if it holds blocks of files.
+    pub(crate) fn data(&self) -> Option<&Cleaned> {
+        Some(&self.from).filter(|_| self.holds_data)
+    }
+
+    /// Takes the next chunk.
+    pub(crate) fn next(&mut self) -> Option<(Addr, Desc)> {
+        self.left.next()
+    }
+}
