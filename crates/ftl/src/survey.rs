@@ -201,14 +201,8 @@ impl Surveyor<'_, '_> {
             return Ok(None);
         }
         let tail = unread.iter().map(|(index, _)| *index).filter(|index| *index >= behind).collect();
-        let first = contents.first();
-        gaps.tails.push(Tail {
-            known: behind,
-            first,
-            unread: tail,
-            written: end.written,
-            ..Tail::blank(block)
-        });
+        let (first, written) = (contents.first(), end.written);
+        gaps.tails.push(Tail { known: behind, first, unread: tail, written, ..Tail::blank(block) });
         gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
             place: Place { block, index },
             before,
