@@ -110,20 +110,18 @@ impl Rings {
     /// that looks erased, so it is read whole. A touched page ends its block: a gap behind it would lead the search by
     /// halves astray. False if a ring does not hold the newest anchor.
     pub(crate) fn find_ends(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
-        let shape = *medium.shape();
+        let pages = medium.shape().pages();
         let mut even = true;
         for (ring, spot) in (0..).zip(&mut self.spots) {
             let look = look(medium, ring, magic)?;
-            even &= look.seq() == Some(self.seq);
+            let is_behind = look.seq() != Some(self.seq);
+            even &= !is_behind;
             let mut at = look.spot;
-            // A ring that is behind must not seem sure: its older anchors are erased first.
-            if let Some(block) = look.silent.filter(|_| look.seq() != Some(self.seq)) {
-                at = Spot { block, index: shape.pages() };
-            }
-            if let Some(index) = shape.next_safe(at.index, at.index)
-                && !medium.is_blank(shape.page(at.block, index))?
-            {
-                at.index = shape.pages();
+            if is_behind {
+                // The erase of its block may have been cut. And it must not seem sure: older anchors are erased first.
+                at = Spot { block: look.silent.unwrap_or(at.block), index: pages };
+            } else if !is_blank_behind(medium, at, look.silent.is_some())? {
+                at.index = pages;
             }
             *spot = Some(at);
         }
@@ -210,6 +208,24 @@ pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandErr
         Err(NandError::EraseFailed(_)) => medium.mark_bad(block).map(|()| false),
         Err(error) => Err(error),
     }
+}
+
+/// True if the page behind a ring's end is blank; all of them, where the ring has no other block, so that the erase of this
+/// one may have been cut with the newest anchor in it.
+fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool, NandError> {
+    let shape = *medium.shape();
+    let Some(next) = shape.next_safe(end.index, end.index) else { return Ok(true) };
+    let first = end.block - end.block % RING_BLOCKS;
+    let mut is_alone = is_silent;
+    for other in (first..first + RING_BLOCKS).filter(|other| *other != end.block) {
+        is_alone |= medium.is_bad(other)?;
+    }
+    for index in if is_alone { end.index..shape.pages() } else { next..next + 1 } {
+        if !medium.is_blank(shape.page(end.block, index))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The newest anchor of a ring, and the ring's end.

@@ -328,6 +328,27 @@ fn a_half_erased_block_costs_a_mount_few_reads() {
     }
 }
 
+/// A ring with a bad block erases the one it has, with the newest anchor in it. What a cut of that leaves behind the
+/// anchor, noise that looks erased in part, is not written over.
+#[test]
+fn a_ring_of_one_block_goes_on_behind_cut_erases() {
+    for seed in 0..1000 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut chip = written(TagPlace::Spare, 3, false);
+        chip.mark_bad(BlockId(rng.u32(..4))).unwrap();
+        for round in 0..6 {
+            let mode = if rng.bool() { CutMode::Half { seed } } else { CutMode::Torn { seed } };
+            chip.cut_after(rng.u64(..30), mode);
+            let (mut counter, mut roots) = mount(chip, TagPlace::Spare).unwrap();
+            let done = (0..20).try_for_each(|_| step(&mut counter, &mut roots));
+            chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            assert_eq!(done.is_ok(), chip.is_powered(), "seed {seed}, round {round}: {done:?}");
+            chip.power_on();
+        }
+        assert_eq!(chip.stats().violations, 0, "seed {seed}");
+    }
+}
+
 /// Every page in turn cannot be read: none is indispensable.
 #[test]
 fn any_one_page_may_be_gone() {
