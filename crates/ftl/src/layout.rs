@@ -153,8 +153,8 @@ raw! {
 
 raw! {
     /// The record of a checkpoint: the place of its pages, and the identity of the disk, should all anchors be gone.
-    /// The numbers of its segments follow, four bytes each, those of the segments that may be opened before the next
-    /// record, and listed segments, each by the page behind the last one that their summaries name.
+    /// The numbers of its segments follow, four bytes each, and those of the segments that may be opened before the next
+    /// record. Then come listed segments, each by the page behind the last one that its summaries name.
     RawRecord, 156 => {
         magic: U32,
         flags: U32,

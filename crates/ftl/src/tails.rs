@@ -1,6 +1,6 @@
 //! What a start cannot read at the ends of segments. One power cut explains one page, or a few that share cells: others
-//! were complete. Where pages have no tags of their own, the newest summary lists the other segments, and how much of them
-//! was named when it was written, and so does a record that is newer: what is not found is missing.
+//! were complete. Where pages have no tags of their own, the newest summary or record lists the other segments, and how
+//! much of them was named when it was written: what is not found is missing.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 

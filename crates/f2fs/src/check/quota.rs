@@ -109,11 +109,8 @@ struct QuotaFile<'a> {
 impl QuotaFile<'_> {
     fn load(&mut self, kind: usize) -> Result<(), String> {
         let main = self.reader.nodes().volume().super_block().main_bytes();
-        if self.inode.size > main {
-            return Err(format!(
-                "the quota file has {} bytes, more than all blocks, {main}",
-                self.inode.size
-            ));
+        if self.inode.is_larger_than(main) {
+            return Err(format!("the quota file claims more bytes than all blocks have, {main}"));
         }
         let head = self.block(0)?;
         let (magic, version) = (word(&head, 0), word(&head, 1));

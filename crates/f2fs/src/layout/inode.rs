@@ -360,6 +360,11 @@ impl Inode {
         (marked && usize::from(extra.bytes) >= EXTRA).then_some(extra)
     }
 
+    /// True if it claims more than so many bytes.
+    pub fn is_larger_than(&self, bytes: u64) -> bool {
+        self.size > bytes
+    }
+
     /// Blocks of a cluster of a compressed file.
     pub fn cluster_blocks(&self) -> Option<u32> {
         self.compression().map(|extra| 1 << extra.log_cluster.min(8))

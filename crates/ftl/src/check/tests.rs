@@ -6,6 +6,7 @@ use pumice_media::{BlockDevice, BlockId, ChipSpec, Lba, Nand, PageId, SimChip};
 
 use super::*;
 use crate::error::FtlError;
+use crate::layout::VERSION;
 use crate::open::{CreateOptions, OpenOptions, create};
 use crate::repair::{RepairOptions, repair};
 use crate::tag::Entry;
@@ -369,8 +370,8 @@ fn a_page_without_a_trim_needs_no_copy() {
 #[test]
 fn a_disk_of_another_version_is_refused() {
     let mut disk = used(LAYOUTS[0]);
-    let anchor = pumice_flashlog::Anchor { version: 9, ..disk.roots.anchor().clone() };
+    let anchor = pumice_flashlog::Anchor { version: VERSION + 1, ..disk.roots.anchor().clone() };
     disk.roots = pumice_flashlog::Roots::blank(disk.shape.medium, anchor).unwrap();
     let chip = closed(disk, |_| {});
-    assert_eq!(check(chip, &mut |_, _| {}).map(drop), Err(FtlError::Version(9)));
+    assert_eq!(check(chip, &mut |_, _| {}).map(drop), Err(FtlError::Version(VERSION + 1)));
 }
