@@ -210,7 +210,7 @@ pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandErr
     }
 }
 
-/// True if the page behind a ring's end is blank; all of them, where the ring has no other block, so that the erase of this
+/// True if the page behind a ring's end is blank. Where the ring has no other block, all pages must be: the erase of this
 /// one may have been cut with the newest anchor in it.
 fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool, NandError> {
     let shape = *medium.shape();
