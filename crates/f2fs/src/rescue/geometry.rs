@@ -52,10 +52,11 @@ impl Inodes {
         let mut buffer = vec![0; BLOCK.width() * 512];
         for start in (0..blocks).step_by(512) {
             let count = usize::try_from(blocks - start).map_or(512, |left| left.min(512));
-            let part = buffer.get_mut(..count * BLOCK.width()).unwrap_or_default();
+            // The last part alone is shorter.
+            buffer.truncate(count * BLOCK.width());
             // The search for nodes reads block by block what cannot be read here.
-            if disk.read_at(start * BLOCK.bytes_u64(), part).is_ok() {
-                let each = (start..).zip(part.chunks_exact(BLOCK.width()));
+            if disk.read_at(start * BLOCK.bytes_u64(), &mut buffer).is_ok() {
+                let each = (start..).zip(buffer.chunks_exact(BLOCK.width()));
                 each.for_each(|(addr, block)| inodes.look(addr, block, blocks));
             }
         }

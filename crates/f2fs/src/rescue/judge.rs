@@ -39,8 +39,8 @@ fn look(fs: &F2fs, (inode, node): (&Inode, &Node), size: u64, blocks: &mut Block
         if let Mapped::At(first) = run.mapped {
             let (nid, slot) = owner(fs, inode, node, index)?;
             for (inside, offset) in (0..run.blocks).zip(0_u32..) {
-                let addr = first.plus(offset).unwrap_or(BlockAddr::NULL);
-                let is_own = slot.checked_add(inside).is_some_and(|slot| is_own(fs, addr, nid, slot));
+                let place = first.plus(offset).zip(slot.checked_add(inside));
+                let is_own = place.is_some_and(|(addr, slot)| is_own(fs, addr, nid, slot));
                 if is_own { blocks.own += 1 } else { blocks.foreign += 1 }
             }
         }

@@ -138,8 +138,7 @@ impl Scan<'_> {
     /// Reads each block by itself; those that cannot be read are zeros.
     fn read_singly(&mut self, start: BlockAddr, buffer: &mut [u8]) {
         for (offset, block) in (0..).zip(buffer.chunks_exact_mut(self.volume.block_size().width())) {
-            let addr = start.plus(offset).unwrap_or(BlockAddr::NULL);
-            if self.volume.read_blocks(addr, block).is_err() {
+            if start.plus(offset).is_none_or(|addr| self.volume.read_blocks(addr, block).is_err()) {
                 block.fill(0);
                 self.unread += 1;
             }
@@ -149,7 +148,8 @@ impl Scan<'_> {
     /// True for a node that is not in use and is no older copy of one that is: its number is free, or another's.
     fn is_deleted(&self, candidate: &Candidate<'_>) -> bool {
         let footer = &candidate.footer;
-        let entry = self.volume.stored_nat_entry(footer.nid).unwrap_or_default();
+        // One whose entry cannot be read may be in use.
+        let Ok(entry) = self.volume.stored_nat_entry(footer.nid) else { return false };
         if !entry.is_used() || footer.is_inode() != (entry.ino == footer.nid) {
             return true;
         }
