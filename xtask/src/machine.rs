@@ -31,7 +31,7 @@ impl Machine {
         let root = linux()?;
         let modules = only_entry(&root.join("lib/modules"))?;
         let version = modules.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let kernel = root.join("boot").join(format!("vmlinuz-{version}"));
+        let kernel = root.join("vmlinux");
         if !kernel.exists() {
             return Err(format!("no kernel at {}", kernel.display()).into());
         }
