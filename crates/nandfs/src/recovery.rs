@@ -105,7 +105,9 @@ impl Volume<'_> {
         // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
         let torn = survey.unread.len() > size(named.into());
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
-        self.log.seq = self.log.seq.max(survey.seq + 1) + survey.unread.len() as u64;
+        // No number is given twice: pages that share cells are torn together, and may be read once more.
+        let unnumbered = survey.unread.len() as u64 + u64::from(survey.silent);
+        self.log.seq = self.log.seq.max(survey.seq + 1) + unnumbered;
         self.log.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(ino, born);

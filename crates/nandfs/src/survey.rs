@@ -45,8 +45,8 @@ enum Header {
     None,
     /// Kind and sequence number.
     Known(u8, u64),
-    /// None of its pages tells.
-    Unknown,
+    /// None of its pages tells; so many are programmed.
+    Unknown(u32),
 }
 
 /// The findings in the blocks that the log may have used.
@@ -57,7 +57,9 @@ pub(crate) struct Survey {
     pub(crate) ends: Vec<Tag>,
     /// Pages that cannot be read, or prove nothing.
     pub(crate) unread: Vec<u32>,
-    /// Pages among these that no cut of their block's last page explains.
+    /// Pages of blocks in which none tells anything. One that cannot be read now may be readable later.
+    pub(crate) silent: u32,
+    /// Pages among the unread that no cut of their block's last page explains.
     pub(crate) dead: Vec<u32>,
     /// Blocks of the window that were written to.
     pub(crate) touched: Vec<u32>,
@@ -117,6 +119,9 @@ impl Surveyor<'_, '_> {
         for spare in fence.window {
             let header = self.header_of(spare.block)?;
             // Each page may lack another codeword.
+            if let Header::Unknown(pages) = header {
+                survey.silent += pages;
+            }
             headers.push((*spare, self.by_parity(spare.block, header, 0)?));
         }
         // The survey of blocks may need them.
@@ -174,8 +179,8 @@ impl Surveyor<'_, '_> {
             Header::Known(_, seq) if seq >= self.fence.seq => Seen::Written,
             Header::None | Header::Known(..) => Seen::Old,
             // Garbage is left by a torn page, on a block known to be erased.
-            Header::Unknown if spare.erased => Seen::Written,
-            Header::Unknown => Seen::Silent,
+            Header::Unknown(_) if spare.erased => Seen::Written,
+            Header::Unknown(_) => Seen::Silent,
         };
         let new = seen == Seen::Written;
         match header {
@@ -196,7 +201,7 @@ impl Surveyor<'_, '_> {
                 }
             }
             Header::Known(..) => {}
-            Header::Unknown => {
+            Header::Unknown(_) => {
                 window.silent.push(block);
                 if new {
                     survey.unread.push(self.params.page(block, 0));
@@ -221,7 +226,7 @@ impl Surveyor<'_, '_> {
             match header {
                 Header::Known(COPIES, seq) if *seq >= self.fence.seq => found.push((*seq, spare.block)),
                 // The first page of such a block may not be readable; a block of other pages brings nothing back.
-                Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
+                Header::Unknown(_) if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
                     copies.push(spare.block);
                 }
                 _ => {}
@@ -238,7 +243,7 @@ impl Surveyor<'_, '_> {
     /// The header of a block none of whose pages tells, if its parity or a copy of that brings the first one back. A copy may
     /// be older than the block, and bring back what it held before `since`.
     fn by_parity(&mut self, block: u32, header: Header, since: u64) -> Result<Header> {
-        if !matches!(header, Header::Unknown) || self.params.shape.parity() == 0 {
+        if !matches!(header, Header::Unknown(_)) || self.params.shape.parity() == 0 {
             return Ok(header);
         }
         let first = self.params.page(block, 0);
@@ -249,7 +254,7 @@ impl Surveyor<'_, '_> {
 
     /// Kind and sequence number of the first telling page of a block: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
-        let (mut header, mut next) = (Header::None, 0);
+        let (mut silent, mut next) = (0, 0);
         while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
             if index > 0 && self.params.copy_blocks > 0 {
                 // Copies of parity have no tag, and a chance likeness of one must not be believed.
@@ -259,9 +264,9 @@ impl Surveyor<'_, '_> {
             if let Some((kind, seq)) = found {
                 return Ok(Header::Known(kind, seq));
             }
-            (header, next) = (Header::Unknown, index + 1);
+            (silent, next) = (silent + 1, index + 1);
         }
-        Ok(header)
+        Ok(if silent == 0 { Header::None } else { Header::Unknown(silent) })
     }
 
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {

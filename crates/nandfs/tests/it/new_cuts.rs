@@ -109,6 +109,15 @@ fn a_cut_erase_in_front_of_written_blocks_is_no_loss() {
     replay("full:page/dist3:1001:c:0:h");
 }
 
+/// A whole word line is torn, so that no page of its block tells anything, and one of them can be read again later. Its
+/// number must not be that of the checkpoint that the mount began, or it counts as a record behind that.
+#[test]
+fn numbers_of_pages_torn_together_are_not_given_again() {
+    for second in ["3:c", "3:u", "4:n"] {
+        replay(&format!("remounts:spare/by4:224:u:{second}"));
+    }
+}
+
 /// Operations of an unmount that write its record, twice, and an anchor.
 const LAST: u64 = 14;
 
