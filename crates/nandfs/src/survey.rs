@@ -118,10 +118,10 @@ impl Surveyor<'_, '_> {
         let mut headers = Vec::with_capacity(fence.window.len());
         for spare in fence.window {
             let header = self.header_of(spare.block)?;
-            // Each page may lack another codeword.
             if let Header::Unknown(pages) = header {
                 survey.silent += pages;
             }
+            // Each page may lack another codeword.
             headers.push((*spare, self.by_parity(spare.block, header, 0)?));
         }
         // The survey of blocks may need them.
