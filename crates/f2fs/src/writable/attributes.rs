@@ -136,17 +136,16 @@ pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<(Vec<Entry>,
     Ok((entries, whole))
 }
 
-/// The blocks that writing a range of a file may take up.
+/// The blocks that writing a range of a file may take up; [`Errno::NoSpace`] if users cannot have those that it lacks.
 pub(super) fn need(commit: &Commit, inode: &crate::layout::Inode, range: Range<u64>) -> Result<Need> {
     let size = commit.tree().blocks().nodes().size();
     if range.end > most(commit.tree()) {
         return Err(Error::Errno(Errno::FileTooBig));
     }
-    let missing = content::missing(commit.tree().blocks(), inode, range.clone())?;
+    commit.check_more(content::missing(commit.tree().blocks(), inode, range.clone())?)?;
     let blocks = (range.end - range.start).div_ceil(size.bytes_u64()) + 1;
     let nodes = blocks / u64::from(size.node_words()) + WAY;
-    let more = if missing > 0 { missing + nodes } else { 0 };
-    Ok(Need { more, data: blocks + 1 + at_ends(inode), nodes })
+    Ok(Need { data: blocks + 1 + at_ends(inode), nodes })
 }
 
 /// Blocks that are written anew with the first and the last of a range: those that are compressed with them.
@@ -158,7 +157,7 @@ pub(super) fn at_ends(inode: &crate::layout::Inode) -> u64 {
 pub(super) fn need_to_punch(commit: &Commit, inode: &crate::layout::Inode, length: u64) -> Need {
     let size = commit.tree().blocks().nodes().size();
     let nodes = length / size.bytes_u64() / u64::from(size.node_words());
-    Need { more: 0, data: 2 + at_ends(inode), nodes: nodes.min(inode.blocks) + WAY }
+    Need { data: 2 + at_ends(inode), nodes: nodes.min(inode.blocks) + WAY }
 }
 
 /// Space and inodes.

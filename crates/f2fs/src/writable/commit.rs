@@ -40,8 +40,6 @@ const FOR_QUOTA: u64 = 16;
 /// The most that a call may take up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Need {
-    /// Blocks and nodes that the volume has more of then.
-    pub(super) more: u64,
     /// Blocks that are written anew.
     pub(super) data: u64,
     /// Nodes that are written anew, those that lead to the data among them.
@@ -84,21 +82,29 @@ impl Commit {
         (self.reserve.users, self.tree.blocks().nodes().writer().blocks())
     }
 
-    /// Checks that users may have `more` blocks than they have, and `nodes` nodes.
-    pub(super) fn check_users(&self, more: u64, nodes: u64) -> Result<()> {
+    /// Blocks that users have, and those that quota files take with the next checkpoint.
+    pub(super) fn claimed(&self) -> u64 {
+        let nodes = self.tree.blocks().nodes();
+        nodes.writer().blocks() + nodes.usage().growth()
+    }
+
+    /// Checks that users may have `more` blocks than they have.
+    pub(super) fn check_more(&self, more: u64) -> Result<()> {
         let (users, used) = self.blocks();
-        let numbers = self.tree.blocks().nodes().writer().free_numbers();
-        if more > 0 && (used + more > users || nodes > numbers) {
-            return Err(Error::Errno(Errno::NoSpace));
-        }
-        Ok(())
+        if more > 0 && used.saturating_add(more) > users { Err(Error::Errno(Errno::NoSpace)) } else { Ok(()) }
+    }
+
+    /// Checks, behind a call, that it took no more than users can have: blocks were `before` as [`Commit::claimed`] tells. A call that
+    /// takes none may always be made.
+    pub(super) fn check_claimed(&self, before: u64) -> Result<()> {
+        let now = self.claimed();
+        if now > before && now > self.reserve.users { Err(Error::Errno(Errno::NoSpace)) } else { Ok(()) }
     }
 
     /// Sees to it that a call has room: by a checkpoint, if that gives some back, and by cleaning. [`Errno::NoSpace`] otherwise.
     pub(super) fn make_room(&mut self, need: Need, elapsed: u64) -> Result<()> {
         self.tree.blocks_mut().relieve()?;
-        self.check_users(need.more, need.nodes)?;
-        if self.has_room(need) {
+        if self.has_room(need) && !self.is_held_back(need) {
             return self.write_ahead(need, elapsed);
         }
         self.commit(elapsed)?;
@@ -108,6 +114,15 @@ impl Commit {
         if self.fits(need, SPARE_LAST, true) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
     }
 
+    /// True if a checkpoint frees node numbers, or shows which ids quota files have room for, that a call may lack.
+    fn is_held_back(&self, need: Need) -> bool {
+        let nodes = self.tree.blocks().nodes();
+        let (writer, growth) = (nodes.writer(), nodes.usage().growth());
+        let is_near = self.claimed() + need.data + need.nodes > self.reserve.users;
+        let given_up = writer.given_up_numbers();
+        growth > 0 && is_near || given_up > 0 && writer.free_numbers() < given_up + need.nodes
+    }
+
     /// Writes a little of the next checkpoint when it is near, so that no call has to write all of it; makes it once
     /// little is left.
     fn write_ahead(&mut self, need: Need, elapsed: u64) -> Result<()> {
@@ -115,7 +130,7 @@ impl Commit {
         let waiting = blocks.waiting() + blocks.nodes().waiting();
         let near = NEAR + 4 * waiting;
         let has_chain = blocks.nodes().promises().count() > 0;
-        let ahead = Need { data: need.data + near, nodes: need.nodes + near, ..need };
+        let ahead = Need { data: need.data + near, nodes: need.nodes + near };
         if !self.is_roomy || self.has_room(ahead) && (!has_chain || self.has_room_for_chain(near)) {
             return Ok(());
         }
@@ -135,7 +150,7 @@ impl Commit {
         let nodes = self.tree.blocks().nodes();
         let (count, (users, _)) = (nodes.promises().count(), self.blocks());
         nodes.writer().blocks_with_chain() + more <= users
-            && self.has_room(Need { more: 1, data: count + more, nodes: 2 * count + more })
+            && self.has_room(Need { data: count + more, nodes: 2 * count + more })
     }
 
     /// True if a call has room without a checkpoint.
@@ -182,7 +197,7 @@ impl Commit {
         let has_work = self.cleaner.is_busy()
             || blocks.nodes().writer().is_short(FREE_SHARE)
                 && self.cleaner.begin(blocks, idle_rule(self.idle_cleaning, elapsed), is_worth_it);
-        if has_work && self.fits(Need { more: 0, data: PACE, nodes: PACE }, SPARE_LAST, false) {
+        if has_work && self.fits(Need { data: PACE, nodes: PACE }, SPARE_LAST, false) {
             self.cleaner.step(self.tree.blocks_mut(), PACE);
             self.tree.blocks_mut().relieve()?;
             return Ok(true);
@@ -206,7 +221,7 @@ impl Commit {
     fn gather(&mut self) -> u64 {
         let (mut count, mut sections) = (0, 0);
         // The nodes that lead to survivors are in as many other places at worst, and each may be of an inode that loses its extent.
-        let step = Need { more: 0, data: STEP, nodes: 2 * STEP };
+        let step = Need { data: STEP, nodes: 2 * STEP };
         while sections < SPARE && self.fits(step, 0, false) {
             let blocks = self.tree.blocks_mut();
             if !self.cleaner.is_busy()
@@ -245,8 +260,7 @@ impl Commit {
         nodes.writer_mut().commit(elapsed, &orphans, reserve, is_clean)?;
         nodes.committed();
         self.committed = self.changes();
-        self.is_roomy =
-            self.has_room(Need { more: 0, data: ROOMY, nodes: ROOMY }) && self.has_room_for_chain(ROOMY);
+        self.is_roomy = self.has_room(Need { data: ROOMY, nodes: ROOMY }) && self.has_room_for_chain(ROOMY);
         Ok(())
     }
 
@@ -278,6 +292,7 @@ impl Commit {
         let broken =
             || corrupt(Place::Inode(file), "a quota file makes no sense; its bytes are", inode.size, 0_u32);
         let mut quota = QuotaFile::parse(kind, &bytes).ok_or_else(broken)?;
+        blocks.nodes_mut().usage_mut().know(kind, quota.ids().chain(changes.keys().copied()));
         for (id, (inodes, bytes)) in changes {
             quota.change(id, inodes, bytes);
         }

@@ -332,7 +332,8 @@ pub(super) fn missing(blocks: &Blocks, inode: &Inode, range: Range<u64>) -> Resu
     let (mut index, end) = (range.start / width, range.end.div_ceil(width));
     if inode.has_inline_data() {
         let stays = range.end <= inode.inline_range().len() as u64;
-        return Ok(if stays { 0 } else { end - index + 1 });
+        // What stands in the inode gets the first block.
+        return Ok(if stays { 0 } else { end - index + u64::from(index > 0) });
     }
     let mut missing = 0;
     while index < end {

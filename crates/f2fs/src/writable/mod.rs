@@ -151,8 +151,10 @@ impl WritableF2fs {
         let mut state = self.state.lock();
         state.writable()?;
         state.write(|commit| commit.make_room(need, elapsed))?;
+        let before = state.commit.claimed();
         state.commit.tree_mut().begin();
         let done = work(&mut state.commit, now);
+        let done = done.and_then(|done| state.commit.check_claimed(before).map(|()| done));
         match &done {
             Ok(_) => state.commit.tree_mut().keep(),
             Err(_) => state.commit.tree_mut().take_back(),
@@ -183,11 +185,11 @@ impl WritableF2fs {
 
     /// The need of a call that makes a file `size` bytes long, or changes other attributes.
     fn need_of_size(&self, nid: Nid, size: Option<u64>) -> error::Result<Need> {
-        let Some(size) = size else { return Ok(ATTRIBUTES) };
+        if size.is_none() {
+            return Ok(ATTRIBUTES);
+        }
         let inode = self.state.lock().commit.tree().inode(nid)?;
-        // Making a file shorter must always be possible.
-        let more = if size <= inode.size { 0 } else { 6 };
-        Ok(Need { more, data: 2 + attributes::at_ends(&inode), nodes: 8 })
+        Ok(Need { data: 2 + attributes::at_ends(&inode), nodes: 8 })
     }
 
     /// Writes as much as there is always room for, and is undone as a whole if it fails.
@@ -272,13 +274,13 @@ fn end_of_range(offset: u64, length: u64) -> error::Result<u64> {
 }
 
 /// A name put into, or taken out of, a directory: its block and the nodes above it, and the inodes at both ends.
-const NAMES: Need = Need { more: 12, data: 6, nodes: 18 };
+const NAMES: Need = Need { data: 6, nodes: 18 };
 /// Two names and an inode more.
-const NAMES_TWICE: Need = Need { more: 24, data: 12, nodes: 36 };
+const NAMES_TWICE: Need = Need { data: 12, nodes: 36 };
 /// The same, where nothing more is taken up.
-const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 14 };
+const NAMES_LESS: Need = Need { data: 4, nodes: 14 };
 /// Attributes of one inode.
-const ATTRIBUTES: Need = Need { more: 0, data: 1, nodes: 3 };
+const ATTRIBUTES: Need = Need { data: 1, nodes: 3 };
 
 impl FileSystem for WritableF2fs {
     fn space(&self) -> Result<SpaceInfo> {
@@ -384,8 +386,7 @@ impl FileSystem for WritableF2fs {
                 return Ok(());
             }
             let end = end_of_range(offset, data.len() as u64)?;
-            let need = attributes::need(&state.commit, &inode, offset..end)?;
-            state.commit.check_users(need.more, need.nodes)?;
+            attributes::need(&state.commit, &inode, offset..end)?;
         }
         let mut at = offset;
         for piece in data.chunks(PIECE) {
@@ -495,7 +496,7 @@ impl FileSystem for WritableF2fs {
 
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
         let nid = self.nid(ino)?;
-        let need = Need { more: 1, data: 0, nodes: 2 };
+        let need = Need { data: 0, nodes: 2 };
         Ok(self.change(need, |commit, now| {
             let mut inode = commit.tree().inode(nid)?;
             may_change(&inode)?;

@@ -61,7 +61,7 @@ impl WritableF2fs {
                 attributes::need(&state.commit, &file(&state.commit, nid)?, at..end)?
             };
             // A file that stands in its inode gets a block.
-            let need = Need { more: need.more + 2, data: need.data + 1, ..need };
+            let need = Need { data: need.data + 1, ..need };
             self.change(need, |commit, _| {
                 let mut inode = file(commit, nid)?;
                 let blocks = commit.tree_mut().blocks_mut();

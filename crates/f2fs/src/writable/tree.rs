@@ -358,7 +358,7 @@ impl Tree {
         if inode.kind == FileKind::Dir {
             return Err(Error::Errno(Errno::IsDir));
         }
-        self.may_go(&place, &inode)?;
+        self.may_lose(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
         if inode.links > 1 || self.dir(dir)?.is_casefolded() {
             self.vacate(&place);
@@ -380,7 +380,7 @@ impl Tree {
             return Err(Error::Errno(Errno::NotDir));
         }
         self.check_empty(&inode)?;
-        self.may_go(&place, &inode)?;
+        self.may_lose(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
         self.vacate(&place);
         self.drop_name(inode.ino, now)
@@ -390,14 +390,17 @@ impl Tree {
         if directory::is_empty(&self.blocks, dir)? { Ok(()) } else { Err(Error::Errno(Errno::NotEmpty)) }
     }
 
+    /// Checks that an inode may lose a name: a checkpoint has room for so many inodes without one.
+    fn may_lose(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
+        self.may_go(place, inode)?;
+        let is_full = self.orphans.len() >= self.blocks.nodes().writer().orphans_max();
+        if is_full { Err(Error::Errno(Errno::NoSpace)) } else { Ok(()) }
+    }
+
     /// Checks that a name, and perhaps its inode, may be taken away.
     fn may_go(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
         may_change(&self.dir(place.dir)?)?;
         may_change(inode)?;
-        // A checkpoint has room for so many inodes without a name.
-        if self.orphans.len() >= self.blocks.nodes().writer().orphans_max() {
-            return Err(Error::Errno(Errno::NoSpace));
-        }
         if inode.flags.has(InodeFlags::APPEND) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
     }
 
@@ -483,8 +486,10 @@ impl Tree {
             return self.moved(inode.ino, to_dir, to_name, now);
         };
         let other = self.blocks.nodes().inode(target.found.ino)?;
-        self.may_go(&target, &other)?;
-        if mode != RenameMode::Exchange {
+        if mode == RenameMode::Exchange {
+            self.may_go(&target, &other)?;
+        } else {
+            self.may_lose(&target, &other)?;
             check_kinds(&inode, &other)?;
         }
         may_move?;

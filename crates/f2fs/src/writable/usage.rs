@@ -1,6 +1,6 @@
 //! The use of users, groups and projects: its change since the quota files were written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::layout::{BlockSize, Features, Inode, Nid, SuperBlock};
 
@@ -15,6 +15,8 @@ pub(super) struct Usage {
     hidden: [Nid; KINDS],
     block: BlockSize,
     changes: [BTreeMap<u32, Change>; KINDS],
+    /// Ids that are known to stand in the quota files.
+    known: [BTreeSet<u32>; KINDS],
     /// The changes of the call under way.
     done: Option<Vec<(Option<Inode>, Option<Inode>)>>,
 }
@@ -23,7 +25,13 @@ impl Usage {
     pub(super) fn new(sb: &SuperBlock) -> Usage {
         let counts = sb.features().has(Features::QUOTA_INO);
         let hidden = if counts { sb.quota_inodes() } else { [Nid::NULL; KINDS] };
-        Usage { hidden, block: sb.block(), changes: [const { BTreeMap::new() }; KINDS], done: None }
+        Usage {
+            hidden,
+            block: sb.block(),
+            changes: [const { BTreeMap::new() }; KINDS],
+            known: Default::default(),
+            done: None,
+        }
     }
 
     /// The quota files, or 0.
@@ -70,6 +78,26 @@ impl Usage {
                     change.1 += sign * i64::try_from(bytes).unwrap_or(i64::MAX);
                 }
             }
+        }
+    }
+
+    /// Blocks and nodes that quota files may take more when the changes are written to them: one for an id that may be new, and one for
+    /// the file.
+    pub(super) fn growth(&self) -> u64 {
+        let of_kind = |(changes, known): (&BTreeMap<u32, Change>, &BTreeSet<u32>)| {
+            let is_new =
+                |(id, (inodes, bytes)): &(&u32, &Change)| (*inodes > 0 || *bytes > 0) && !known.contains(id);
+            let new = changes.iter().filter(is_new).count() as u64;
+            new + u64::from(new > 0)
+        };
+        self.changes.iter().zip(&self.known).map(of_kind).sum()
+    }
+
+    /// Ids that stand in a quota file from now on.
+    pub(super) fn know(&mut self, kind: usize, ids: impl Iterator<Item = u32>) {
+        debug_assert!(kind < self.known.len(), "no quota of kind {kind}");
+        if let Some(known) = self.known.get_mut(kind) {
+            known.extend(ids);
         }
     }
 

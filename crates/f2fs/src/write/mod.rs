@@ -268,6 +268,11 @@ impl Writer {
         u64::from(self.sb.nid_limit()).saturating_sub(u64::from(nodes) + 3)
     }
 
+    /// Node numbers that can be taken after the next checkpoint only.
+    pub(crate) fn given_up_numbers(&self) -> u64 {
+        self.nat.given_up()
+    }
+
     /// Inodes without a name that a checkpoint has room for.
     pub(crate) fn orphans_max(&self) -> usize {
         Pack::orphans_max(&self.sb)

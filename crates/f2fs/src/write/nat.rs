@@ -163,6 +163,11 @@ impl Nat {
         Ok(())
     }
 
+    /// Numbers that were given up since the last checkpoint.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up.len() as u64
+    }
+
     /// Nodes in use, inodes among them, and where the next free number is looked for.
     pub(crate) fn counts(&self) -> (u32, u32, Nid) {
         (self.nodes, self.inodes, Nid(self.cursor))

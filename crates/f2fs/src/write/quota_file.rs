@@ -62,6 +62,11 @@ impl QuotaFile {
         }
     }
 
+    /// The ids that have an entry.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.entries.keys().copied()
+    }
+
     /// Inodes and bytes that an id uses change by so much.
     pub(crate) fn change(&mut self, id: u32, inodes: i64, bytes: i64) {
         let fresh = || RawQuotaEntry { id: U32::new(id), ..RawQuotaEntry::new_zeroed() };

@@ -20,7 +20,8 @@ use pumice_f2fs::{
 };
 use pumice_knobs::{F2FS_CLEANING_FAULTS, F2FS_NEARLY_FULL};
 use pumice_vfs::{
-    Clock, Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, Timestamp, conformance::TestClock,
+    Clock, Errno, FileKind, FileSystem, Ino, RenameMode, SetAttr, SpaceMode, Timestamp,
+    conformance::TestClock,
 };
 
 use super::{
@@ -104,8 +105,40 @@ impl Full {
                 break;
             }
         }
-        let free = self.fs().space().unwrap().free_bytes / BLOCK as u64;
-        assert!(free < 16, "{free} blocks are said to be free and cannot be had");
+        self.fill_with_names();
+    }
+
+    /// Takes the last blocks by files without content, until none is said to be free.
+    fn fill_with_names(&mut self) {
+        let mut refused = 0;
+        for number in 0_u32.. {
+            let name = format!("name {number}").into_bytes();
+            // Only a place in the directory may be lacking, for some names.
+            refused = if self.model.contains_key(&name) || self.create(&name) { 0 } else { refused + 1 };
+            if self.free() == 0 || refused > 64 {
+                break;
+            }
+        }
+        assert_eq!(self.free(), 0, "blocks are said to be free and cannot be had");
+    }
+
+    fn free(&self) -> u64 {
+        self.fs().space().unwrap().free_bytes / BLOCK as u64
+    }
+
+    /// Renames a file; false if there is no place for the name.
+    fn rename(&mut self, name: &[u8], to: &[u8]) -> bool {
+        match self.fs().rename(Ino::ROOT, name, Ino::ROOT, to, RenameMode::Replace) {
+            Ok(()) => {
+                let blocks = self.model.remove(name).unwrap();
+                self.model.insert(to.to_vec(), blocks);
+                true
+            }
+            Err(error) => {
+                assert_eq!(error.errno(), Errno::NoSpace, "{error}");
+                false
+            }
+        }
     }
 
     fn some(&mut self) -> Vec<u8> {
@@ -141,6 +174,12 @@ impl Full {
             4 => drop(self.write(&name, length, 1)),
             5 => {
                 self.fs().maintain().unwrap();
+            }
+            6 => {
+                let to = format!("moved {}", self.random.u32(0..1000)).into_bytes();
+                if !self.model.contains_key(&to) {
+                    self.rename(&name, &to);
+                }
             }
             _ if length > 0 => {
                 let at = self.random.usize(0..length);
@@ -453,6 +492,61 @@ fn a_failed_write_while_cleaning_loses_nothing() {
     F2FS_CLEANING_FAULTS.ran(seed..seed + 1, count);
 }
 
+/// Names move and go, files are cut and written over, on a volume without a free block, as in Linux; a power cut behind all of
+/// that loses nothing.
+fn exercise_names(mut full: Full) {
+    full.fill_with_names();
+    full.fs().sync().unwrap();
+    let names: Vec<Vec<u8>> = full.model.keys().cloned().collect();
+    let moved = names.iter().take(60).filter(|name| {
+        let to = [b"moved ", name.as_slice()].concat();
+        full.rename(name, &to)
+    });
+    let (moved, all) = (moved.count(), names.len().min(60));
+    assert_eq!(moved, all, "renames of {} files", names.len());
+    // A new name for the first file takes no block where the directory has a place.
+    let first = full.ino(full.model.keys().next().unwrap());
+    let links =
+        (0..60).filter(|at| full.fs().link(first, Ino::ROOT, format!("link {at}").as_bytes()).is_ok());
+    assert!(links.count() > 40, "links");
+    for at in 0..60 {
+        drop(full.fs().unlink(Ino::ROOT, format!("link {at}").as_bytes()));
+    }
+    full.fs().sync().unwrap();
+    drop(full.fs.take());
+    full.fs = Some(mount_by(&full.live, (full.how)()).unwrap());
+    full.compare();
+    for name in full.model.keys().take(40).cloned().collect::<Vec<_>>() {
+        if full.model[&name].is_empty() {
+            full.fs().unlink(Ino::ROOT, &name).unwrap();
+            full.model.remove(&name);
+        } else {
+            full.write(&name, 0, 1);
+            let size = Some(0);
+            full.fs().set_attr(full.ino(&name), &SetAttr { size, ..SetAttr::default() }).unwrap();
+            full.model.get_mut(&name).unwrap().clear();
+        }
+    }
+    full.fill_with_names();
+    full.remount();
+}
+
+#[test]
+fn names_move_on_a_volume_full_of_data() {
+    for shape in [Shape::default(), QUOTA] {
+        let mut full = Full::new(64 << 20, &shape, options, 3);
+        full.fill();
+        exercise_names(full);
+    }
+}
+
+#[test]
+fn names_move_on_a_volume_full_of_names() {
+    for shape in [Shape::default(), QUOTA] {
+        exercise_names(Full::new(64 << 20, &shape, options, 4));
+    }
+}
+
 /// As many sequences as are asked for.
 fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
     let seeds = F2FS_NEARLY_FULL.seeds(1..2);
@@ -536,7 +630,7 @@ fn holes_of_one_sort_are_room_for_the_other() {
     while full.create(&shared(number)) {
         number += 1;
     }
-    let free = full.fs().space().unwrap().free_bytes / BLOCK as u64;
+    let free = full.free();
     assert!(free < 16 && number as usize > blocks * 2 / 5, "{free} free, {number} nodes of {blocks}");
     full.remount();
     for number in (0..number).step_by(2) {
