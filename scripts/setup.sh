@@ -109,7 +109,7 @@ kernel_image() {
         mv "$place/vmlinux.new" "$place/vmlinux"
     else
         rm -f "$place/vmlinux.new"
-        ln -s "$packed" "$place/vmlinux"
+        ln -sf "$packed" "$place/vmlinux"
     fi
 }
 

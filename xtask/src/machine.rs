@@ -33,7 +33,7 @@ impl Machine {
         let version = modules.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kernel = root.join("vmlinux");
         if !kernel.exists() {
-            return Err(format!("no kernel at {}", kernel.display()).into());
+            return Err(format!("no kernel at {}; run scripts/setup.sh test", kernel.display()).into());
         }
         Ok(Machine { qemu, busybox, kernel, modules, version })
     }
