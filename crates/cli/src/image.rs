@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
-    os::unix::fs::FileTypeExt,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -29,9 +29,10 @@ use crate::{
     recognise::{admit, recognise},
 };
 
-/// The time for which opening an image that is in use is tried again: umount(8) returns before the volume is written
-/// back.
-const BUSY_PATIENCE: Duration = Duration::from_secs(1);
+/// The time for which opening an image that is in use is tried again: umount(8) returns before the process behind the
+/// mount notices, which then writes the volume back.
+const MOUNT_PATIENCE: Duration = Duration::from_secs(2);
+const LEAVING_PATIENCE: Duration = Duration::from_secs(30);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// The access to an image.
@@ -515,13 +516,30 @@ pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
 
 /// Opens a file that nobody else may have open, with some patience.
 fn open_for_itself<T>(open: impl Fn() -> Result<T, MediaError>) -> Result<T, MediaError> {
-    let give_up = Instant::now() + BUSY_PATIENCE;
+    let begun = Instant::now();
     loop {
         match open() {
-            Err(MediaError::Busy { .. }) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
+            Err(MediaError::Busy { holder, .. }) if begun.elapsed() < patience(holder) => {
+                std::thread::sleep(BUSY_PAUSE);
+            }
             opened => return opened,
         }
     }
+}
+
+/// The wait for a process: short if it serves a mount or cannot be looked at, long if it writes back or runs a command.
+fn patience(holder: Option<u32>) -> Duration {
+    let serves_none = || {
+        let mut open = std::fs::read_dir(format!("/proc/{}/fd", holder?)).ok()?;
+        Some(!open.any(|entry| entry.is_ok_and(|entry| is_fuse(&entry.path()))))
+    };
+    if serves_none() == Some(true) { LEAVING_PATIENCE } else { MOUNT_PATIENCE }
+}
+
+/// True for an open `/dev/fuse`, which is gone once its mount is.
+fn is_fuse(path: &Path) -> bool {
+    let fuse = rustix::fs::makedev(10, 229);
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device() && found.rdev() == fuse)
 }
 
 /// True for `/dev/mtdN`.

@@ -87,6 +87,8 @@ fn a_volume_in_use_is_refused() {
     let world = card();
     let file = File::options().read(true).write(true).open(world.path("card")).unwrap();
     file.lock().unwrap();
+    // A process that serves no mount is waited for.
+    let _fuse = File::open("/dev/fuse");
     world.say("mkdir card /dir").bad(1, &["card", "in use"]);
 }
 

@@ -66,6 +66,23 @@ fn begun(bench: &Bench, words: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
+/// A process that serves no mount has an image for as long as it takes to write back, which a busy disk makes long.
+#[test]
+fn an_image_that_is_written_back_is_waited_for() {
+    for bench in [Bench::new("16M"), Bench::of_f2fs("64M")] {
+        let Some(bench) = bench else { return };
+        let mut holder = Command::new("flock");
+        let holder =
+            holder.args(["--exclusive", "image", "sleep", "4"]).current_dir(bench.path("")).spawn().unwrap();
+        crate::common::patience::wait_for("a lock", None, || {
+            let image = fs::File::open(bench.path("image")).unwrap();
+            image.try_lock().is_err()
+        });
+        assert_eq!(bench.pumice(&["ls", "image"]), "");
+        assert!(holder.wait_with_output().unwrap().status.success());
+    }
+}
+
 /// Commands wait for each other, and for a mount that goes; of one that stays they tell the process.
 #[test]
 fn an_f2fs_image_in_use_is_waited_for_and_named() {
