@@ -5,7 +5,7 @@ use pumice_ecc::Repair;
 use pumice_vfs::Result;
 
 use crate::error::{code, damaged};
-use crate::layout::Addr;
+use crate::layout::{Addr, count};
 use crate::spare::{Kind, Tag, signature};
 use crate::store::Store;
 
@@ -63,12 +63,23 @@ impl Store<'_> {
     /// pages of the block that are not void, before another group begins at `limit`.
     fn group_without_parity(&mut self, at: Addr, limit: u32) -> Result<Option<Group>> {
         let layout = self.layout();
-        let (block, index) = (layout.block_of(at), layout.page_in_block(at));
-        let Some(void) = self.void_of(layout.segment_of(at))? else { return Ok(None) };
-        let is_void = |page: u32| void[layout.page_in_segment(layout.page(block, page)) as usize];
-        let end = (index + 1..limit).find(|page| is_void(*page)).unwrap_or(limit);
+        let (block, index, segment) = (layout.block_of(at), layout.page_in_block(at), layout.segment_of(at));
+        let void = self.void_of(segment)?;
+        if void.is_none() && self.sought != Some(segment) {
+            return Ok(None);
+        }
+        let mut is_void = Vec::new();
+        for page in (index + 1..limit).map(|page| layout.page(block, page)) {
+            is_void.push(match &void {
+                Some(void) => void[layout.page_in_segment(page) as usize],
+                // A wrong guess makes no segment information.
+                None => self.flash.read_spare(page)?.1,
+            });
+        }
+        let written = is_void.iter().position(|is_void| *is_void).unwrap_or(is_void.len());
+        let end = index + 1 + count(written);
         let Some(parity) = end.checked_sub(layout.shape.parity_pages) else { return Ok(None) };
-        if index < parity || !(end..limit).all(is_void) {
+        if index < parity || is_void[written..].contains(&false) {
             return Ok(None);
         }
         let mut start = parity;
@@ -126,11 +137,13 @@ impl Store<'_> {
                 repair.push_lost();
                 continue;
             }
-            let is_void = void
-                .as_ref()
-                .is_some_and(|void| number < regular && void[layout.page_in_segment(page) as usize]);
             let read = self.flash.read(page)?;
-            if is_void || (void.is_none() && read.is_blank) {
+            let is_void = match &void {
+                Some(void) => void[layout.page_in_segment(page) as usize],
+                None => read.is_blank,
+            };
+            // A segment that was cut short has no parity blocks yet.
+            if is_void && number < regular {
                 repair.push(&vec![0; layout.page_bytes()]).map_err(code)?;
             } else if read.is_sound {
                 repair.push(&read.data).map_err(code)?;

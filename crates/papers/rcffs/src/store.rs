@@ -31,6 +31,8 @@ pub(crate) struct Store<'c> {
     bad: BTreeMap<u32, bool>,
     /// The void pages of segments that were asked for; of the open one the log knows them.
     pub(super) void: BTreeMap<u32, Option<Arc<Vec<bool>>>>,
+    /// The segment of which the information is being brought back, so that its void pages are not known.
+    pub(super) sought: Option<u32>,
     pub(super) repairs: Repairs,
     /// Segments in which something was repaired: their data moves.
     damaged: BTreeSet<u32>,
@@ -44,6 +46,7 @@ impl<'c> Store<'c> {
             cache,
             bad: BTreeMap::new(),
             void: BTreeMap::new(),
+            sought: None,
             repairs: Repairs::default(),
             damaged: BTreeSet::new(),
         }
@@ -148,14 +151,13 @@ impl<'c> Store<'c> {
         if read.is_blank {
             return Ok(None);
         }
-        // Its list of void pages is not known yet.
-        self.void.insert(segment, None);
-        let repaired = match self.repair_in_block(at)? {
-            Some(page) => Some(page),
-            None => self.repair_in_segment(at)?,
+        self.sought = Some(segment);
+        let repaired = match self.repair_in_block(at) {
+            Ok(None) => self.repair_in_segment(at),
+            done => done,
         };
-        self.void.remove(&segment);
-        Ok(repaired.and_then(|page| Info::decode(&page, &layout)))
+        self.sought = None;
+        Ok(repaired?.and_then(|page| Info::decode(&page, &layout)))
     }
 
     /// A segment was ended: its information says now which pages are void.
@@ -165,6 +167,9 @@ impl<'c> Store<'c> {
 
     /// The void pages of a segment, where its information can be read.
     pub(super) fn void_of(&mut self, segment: u32) -> Result<Option<Arc<Vec<bool>>>> {
+        if self.sought == Some(segment) {
+            return Ok(None);
+        }
         if let Some(known) = self.void.get(&segment) {
             return Ok(known.clone());
         }

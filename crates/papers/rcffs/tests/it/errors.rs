@@ -137,6 +137,73 @@ fn as_many_pages_and_blocks_as_there_is_parity() {
     }
 }
 
+fn is_parity(chip: &mut SimChip, page: u32) -> bool {
+    let mut spare = vec![0; 38];
+    chip.read_spare(PageId(page), &mut spare).unwrap();
+    spare[12] == PARITY
+}
+
+/// The segment information is gone with its parity page, and so is, at its place in another block, the parity page that
+/// ended this block early. Which of its pages are void stands in the information.
+#[test]
+fn the_information_comes_back_beside_a_short_block_without_parity() {
+    let what = "information";
+    let (mut chip, files) = filled(BLOCKS, (1, 1), 28);
+    let mut hurt = 0;
+    for segment in 0..BLOCKS / SEGMENT {
+        // The last block is for parity, the one before it has the information.
+        let last = (segment + 1) * SEGMENT - 2;
+        let information = last * PAGES + PAGES - 2;
+        let mut ends = (segment * SEGMENT..last).map(|block| block * PAGES + PAGES - 2);
+        if let Some(end) = ends.find(|page| is_parity(&mut chip, *page)) {
+            chip.faults_mut().unreadable.extend([information, information + 1, end].map(PageId));
+            hurt += 1;
+        }
+    }
+    assert!(hurt > 2, "{hurt} segments have a short block");
+    let fs = remount(chip, what);
+    holds(&fs, &files, what);
+    assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().lost, 0);
+    holds(&remount(fs.unmount().unwrap(), what), &files, what);
+}
+
+/// A segment that a power cut ended early has no parity blocks: more pages gone than parity brings back are an error.
+#[test]
+fn a_segment_cut_short_makes_nothing_up() {
+    let (chip, _) = filled(BLOCKS, (1, 1), 3);
+    let fs = mount(chip, Box::new(Timestamp::default));
+    let ino = fs.create(Ino::ROOT, b"newest", &FILE).unwrap().ino;
+    let mut bytes = vec![0; 100_000];
+    fastrand::Rng::with_seed(1).fill(&mut bytes);
+    fs.write(ino, 0, &bytes).unwrap();
+    fs.fsync(ino, false).unwrap();
+    // A later group, so that this one counts.
+    let later = fs.create(Ino::ROOT, b"later", &FILE).unwrap().ino;
+    fs.fsync(later, false).unwrap();
+    let mut chip = fs.abandon().unwrap();
+    // All pages that begin like a part of the file.
+    let mut all = Vec::new();
+    for page in 0..BLOCKS * PAGES {
+        let (mut data, mut spare) = (vec![0; 2048], vec![0; 38]);
+        chip.read(PageId(page), &mut data, &mut spare).unwrap();
+        if bytes.windows(64).any(|part| *part == data[..64]) {
+            all.push(page);
+        }
+    }
+    assert!(all.len() > 20, "{all:?}");
+    chip.faults_mut().unreadable.extend(all[10..12].iter().copied().map(PageId));
+    let fs = mount(chip, Box::new(Timestamp::default));
+    let mut refused = 0;
+    for (at, want) in (0..).step_by(4096).zip(bytes.chunks(4096)) {
+        let mut found = vec![0; want.len()];
+        match fs.read(ino, at, &mut found) {
+            Ok(_) => assert!(found == want, "made up at {at}"),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!((1..5).contains(&refused), "{refused} refused");
+}
+
 /// Power cuts, and wrong bits before the next mount and after it: files that were written to the end are whole.
 #[test]
 fn wrong_bits_between_power_cuts() {
@@ -158,9 +225,7 @@ fn wrong_bits_between_power_cuts() {
             for block in 0..BLOCKS {
                 if !chip.faults().flips.iter().any(|flip| flip.page.0 / PAGES == block) {
                     let page = block * PAGES + rng.u32(..PAGES);
-                    let mut spare = vec![0; 38];
-                    chip.read_spare(PageId(page), &mut spare).unwrap();
-                    if spare[12] != PARITY {
+                    if !is_parity(&mut chip, page) {
                         flip(&mut chip, &mut rng, page, 1000);
                     }
                 }
