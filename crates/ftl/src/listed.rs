@@ -170,7 +170,7 @@ mod tests {
         (disk, told, teller)
     }
 
-    /// What a start reads of block 0 with a segment dead; `None` if the disk tells that something is missing.
+    /// The first byte of block 0, as a start reads it with a segment dead; `None` if the disk tells that something is missing.
     fn read_without(disk: &Server<'static>, dead: u32) -> Option<u8> {
         let (mut chip, shape) = (chip_of(disk), disk.shape);
         for index in 0..shape.pages {
