@@ -5,7 +5,7 @@
 //! needed. So one that a summary lists is not erased before there is a later summary.
 //!
 //! Its own summaries die with it. Before a commit counts, each segment is told elsewhere: by a summary of another one, or by
-//! the record of the checkpoint.
+//! the record of the checkpoint. So the segment of the newest summary waits for a checkpoint, though nothing lives in it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -93,9 +93,15 @@ impl Listed {
         self.lines.retain(|block, line| !line.is_settled || is_open(*block));
     }
 
-    /// Takes a segment out that is erased; true if the newest summary lists it.
+    /// True if a segment holds the newest summary.
+    pub(crate) fn is_newest(&self, block: u32) -> bool {
+        self.newest == Some(block)
+    }
+
+    /// Takes a segment out that is erased; true if the newest summary lists it, or lay there.
     pub(crate) fn erase(&mut self, block: u32) -> bool {
-        self.lines.remove(&block).is_some() && self.newest != Some(block)
+        self.newest = self.newest.filter(|newest| *newest != block);
+        self.lines.remove(&block).is_some()
     }
 
     /// Takes out those that are not needed.
@@ -121,7 +127,74 @@ fn newest<'a>(lines: impl Iterator<Item = (&'a u32, &'a Line)>, most: u32) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use pumice_cleaning::Class;
+    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+
     use super::*;
+    use crate::PolicyNames;
+    use crate::open::{CreateOptions, OpenOptions, create};
+    use crate::segments::State;
+    use crate::server::Server;
+    use crate::tag::Entry;
+    use crate::testing::{chip_of, served};
+
+    /// A disk of which a flush wrote to two segments: the first is told by the summary of the second alone, and in the
+    /// second nothing lives. Returns both.
+    fn told_by_a_dead_one() -> (Server<'static>, u32, u32) {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("4096+54:16:40").unwrap());
+        let policies = PolicyNames { placement: "sepbit".parse().unwrap(), ..PolicyNames::default() };
+        create(&mut chip, &CreateOptions { policies, ..CreateOptions::default() }, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        (0..100).for_each(|lba| disk.write(Lba(lba), &[1; 4096]).unwrap());
+        let mut disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
+        disk.admit_write().unwrap();
+        for at in 0..disk.heads.len() {
+            disk.heads[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
+        }
+        // So many that a summary behind them ends the segment.
+        let pages = disk.shape.data_pages() - 1;
+        for class in [1, 0] {
+            for lba in 0..pages {
+                let at = disk.head_for_cleaner(class).unwrap();
+                disk.append(at, Entry { lba, written: disk.clock }, &[2; 4096]).unwrap();
+            }
+        }
+        disk.commit().unwrap();
+        let (addr, teller) = (disk.addr(0).unwrap(), disk.listed.newest.unwrap());
+        let told = disk.segment_of(addr).unwrap();
+        let dead = disk.segments.get(teller);
+        assert!(
+            told != teller && dead.state == State::Sealed && dead.valid == 0,
+            "{told}, {teller}: {dead:?}"
+        );
+        (disk, told, teller)
+    }
+
+    /// The first byte of block 0, as a start reads it with a segment dead; `None` if the disk tells that something is missing.
+    fn read_without(disk: &Server<'static>, dead: u32) -> Option<u8> {
+        let (mut chip, shape) = (chip_of(disk), disk.shape);
+        for index in 0..shape.pages {
+            let page = shape.page(Place { block: dead, index });
+            chip.faults_mut().unreadable.insert(shape.medium.chip_page(page, 0));
+        }
+        let mut disk = served(chip);
+        let mut bytes = [0; 4096];
+        (disk.missing.is_none() && disk.read(Lba(0), &mut bytes).is_ok()).then_some(bytes[0])
+    }
+
+    /// The summary that alone tells of a segment lies where nothing lives. It is not erased before something else tells.
+    #[test]
+    fn the_newest_summary_outlives_all_that_lay_before_it() {
+        let (mut disk, told, teller) = told_by_a_dead_one();
+        assert_eq!(read_without(&disk, told), None);
+        assert!(disk.policies.selector.remove(teller));
+        disk.clean_victim(teller).unwrap();
+        assert_eq!(disk.segments.get(teller).state, State::Free);
+        while let Some(free) = disk.policies.wear.allocate(Class(0)) {
+            assert!(disk.erase(free).unwrap());
+        }
+        assert_eq!(read_without(&disk, told), None, "older in silence");
+    }
 
     #[test]
     fn what_a_checkpoint_knows_is_listed_until_it_counts() {
@@ -141,7 +214,7 @@ mod tests {
         assert_eq!(places(&mut listed, 5), [(5, 0), (3, 2)]);
         assert!(listed.erase(3) && !listed.erase(3) && !listed.erase(4));
         listed.add(9, 1);
-        assert!(!listed.erase(9), "the newest summary lies there");
+        assert!(listed.is_newest(9) && listed.erase(9) && !listed.is_newest(9));
         listed.keep(|block| block != 5);
         assert_eq!(places(&mut listed, 5), []);
     }

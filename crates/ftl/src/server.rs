@@ -244,6 +244,10 @@ impl<'c> Server<'c> {
             return;
         }
         self.segments.change(block, |segment| segment.state = State::Free);
+        if self.listed.is_newest(block) {
+            // It may be all that tells of others.
+            self.segments.hold([block]);
+        }
         let segment = self.segments.get(block);
         if segment.trims || self.has_pending() {
             self.waiting.hold(block);
