@@ -19,8 +19,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Memory of a guest.
 const MEMORY_MIB: u32 = 768;
 
-/// The kernel's own options. On a busy host its timer may seem not to tick, which would be the end.
-const KERNEL: &str = "console=ttyS0 quiet panic=-1 no_timer_check";
+/// The kernel's own options. On a busy host its timer may seem not to tick, which would be the end. Its defences and its
+/// tests of its own ciphers cost much of an emulated processor's time.
+const KERNEL: &str = "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off nokaslr no5lvl init_on_alloc=0 \
+    cryptomgr.notests";
 
 /// A machine about to be started: files put in here are in the guest.
 pub struct Guest {

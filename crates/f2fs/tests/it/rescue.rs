@@ -3,7 +3,7 @@
 mod aged;
 mod deleted;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pumice_f2fs::{
     crypt::Keyring,
@@ -52,7 +52,7 @@ impl Part {
 }
 
 /// The volume without these parts.
-fn without(bytes: &Vec<u8>, parts: &[Part]) -> Medium {
+fn without(bytes: &Arc<Vec<u8>>, parts: &[Part]) -> Medium {
     let sb = read_super_block(bytes).unwrap();
     parts.iter().fold(Medium::new(bytes.clone()), |medium, part| {
         let (at, length) = part.place(&sb);
@@ -65,7 +65,7 @@ fn options(keys: Keyring) -> RescueOptions {
 }
 
 /// A volume without these parts, and what comes of it. Only its user knows the UUID then.
-fn rescued(bytes: &Vec<u8>, parts: &[Part], keys: Keyring) -> Rescue {
+fn rescued(bytes: &Arc<Vec<u8>>, parts: &[Part], keys: Keyring) -> Rescue {
     let uuid = read_super_block(bytes).unwrap().uuid();
     let options = RescueOptions { uuid, ..options(keys) };
     Rescue::open(vec![Box::new(without(bytes, parts))], options).unwrap()
@@ -112,8 +112,9 @@ fn whatever_is_gone_every_file_is_there() {
     for (name, kind, has_key) in VOLUMES {
         let golden = Golden::own(name);
         let wanted = manifest::parse(&golden.text(kind).unwrap());
+        let bytes = Arc::new(golden.bytes());
         for parts in each_loss() {
-            let rescue = rescued(&golden.bytes(), parts, if has_key { key() } else { Keyring::default() });
+            let rescue = rescued(&bytes, parts, if has_key { key() } else { Keyring::default() });
             let lines = told(&wanted, &rescue);
             wrong.extend(lines.iter().take(5).map(|line| format!("{name} without {parts:?}: {line}")));
             let found = rescue.found();
@@ -138,7 +139,7 @@ fn at(fs: &dyn FileSystem, path: &str) -> Option<Attr> {
 fn promised_names_are_guesses_without_a_checkpoint() {
     let golden = Golden::own("crash-fsync");
     let wanted = manifest::parse(&golden.text("manifest.jsonl").unwrap());
-    let rescue = rescued(&golden.bytes(), &PARTS, Keyring::default());
+    let rescue = rescued(&Arc::new(golden.bytes()), &PARTS, Keyring::default());
     let (mut named, mut guessed) = (0, 0);
     for (path, record) in wanted.iter().filter(|(path, _)| *path != ".") {
         let places = ["tree", "guessed"].map(|place| at(rescue.files(), &format!("{place}/{path}")));
@@ -156,7 +157,7 @@ fn promised_names_are_guesses_without_a_checkpoint() {
 #[test]
 fn files_of_a_lost_directory_are_guesses() {
     let golden = Golden::own("basic");
-    let bytes = golden.bytes();
+    let bytes = Arc::new(golden.bytes());
     let whole = rescued(&bytes, &[], Keyring::default());
     let dir = whole.volume().nid(at(whole.files(), "tree/tree").unwrap().ino).unwrap();
     // Older copies of its node, too.

@@ -17,8 +17,8 @@ pub(crate) struct Medium {
 }
 
 impl Medium {
-    pub(crate) fn new(bytes: Vec<u8>) -> Medium {
-        Medium { bytes: Arc::new(bytes), changes: Vec::new(), read: AtomicU64::new(0) }
+    pub(crate) fn new(bytes: impl Into<Arc<Vec<u8>>>) -> Medium {
+        Medium { bytes: bytes.into(), changes: Vec::new(), read: AtomicU64::new(0) }
     }
 
     /// The same with one more change.

@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+use pumice_f2fs::{F2fs, MountOptions, crc::checksum, crypt::Keyring};
 use pumice_media::ReadAt;
 use pumice_vfs::{Attr, FileKind, FileSystem, Ino, Timestamp};
 
@@ -49,7 +49,7 @@ fn record(fs: &F2fs, attr: &Attr) -> Option<String> {
             let mut at = 0;
             while at < attr.size.min(64 << 20) {
                 let count = fs.read(attr.ino, at, &mut buffer).ok().filter(|count| *count > 0)?;
-                buffer[..count].hash(&mut digest);
+                checksum(&buffer[..count]).hash(&mut digest);
                 at += count as u64;
             }
         }

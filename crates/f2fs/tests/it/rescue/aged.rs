@@ -1,5 +1,7 @@
 //! Volumes that were written to, mounted and unmounted many times, so that most segments were used before.
 
+use std::sync::Arc;
+
 use pumice_vfs::{FileKind, FileSystem, Ino, RenameMode, SetAttr};
 
 use super::{each_loss, rescued};
@@ -125,7 +127,7 @@ fn aged_volumes_come_back_whole() {
         let mut card = aged(&shape, seed, 8);
         let wanted = tree(card.fs());
         card.close();
-        let bytes = card.disk().bytes_now();
+        let bytes = Arc::new(card.disk().bytes_now());
         for parts in each_loss() {
             let rescue = rescued(&bytes, parts, key());
             let found = tree(rescue.volume());

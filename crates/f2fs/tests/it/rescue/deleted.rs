@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    sync::Arc,
 };
 
 use pumice_f2fs::{F2fs, Mapped, MountOptions, rescue::Undelete};
@@ -20,8 +21,8 @@ use crate::{
 
 const FILES: usize = 1000;
 
-fn undelete(bytes: &[u8]) -> Undelete {
-    Undelete::open(vec![Box::new(Medium::new(bytes.to_vec()))], &options(key()), &|_| true).unwrap()
+fn undelete(bytes: &Arc<Vec<u8>>) -> Undelete {
+    Undelete::open(vec![Box::new(Medium::new(bytes.clone()))], &options(key()), &|_| true).unwrap()
 }
 
 /// A volume with many files in some directories.
@@ -63,9 +64,9 @@ fn read(fs: &dyn FileSystem, attr: &Attr) -> Vec<u8> {
 /// The bytes and the blocks of each file, by its path.
 type Files = BTreeMap<String, (Vec<u8>, Vec<usize>)>;
 
-fn files(bytes: &[u8]) -> Files {
+fn files(bytes: &Arc<Vec<u8>>) -> Files {
     let mount = MountOptions { cache_bytes: 8 << 20, keys: key(), recover: None };
-    let fs = F2fs::mount(vec![Box::new(Medium::new(bytes.to_vec()))], mount).unwrap();
+    let fs = F2fs::mount(vec![Box::new(Medium::new(bytes.clone()))], mount).unwrap();
     let mut files = Files::new();
     for number in 0..FILES {
         let path = format!("d{}/file {number}", number % 7);
@@ -93,8 +94,9 @@ fn remove(card: &mut Card) {
 }
 
 /// Counts the files that are sure, all of which must have the content they had, and those of which no block has changed.
-fn counted(files: &Files, before: &[u8], after: &[u8]) -> (usize, usize) {
-    let undelete = undelete(after);
+fn counted(files: &Files, before: &[u8], after: Vec<u8>) -> (usize, usize) {
+    let after = Arc::new(after);
+    let undelete = undelete(&after);
     let sure: Vec<String> = undelete
         .files()
         .iter()
@@ -125,15 +127,15 @@ fn deleted_files_come_back_and_none_is_wrong() {
     for (seed, shape) in (1..).zip([Shape::PLAIN, SHAPE, encrypted]) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut card = filled(&shape, 96 << 20, &mut random);
-        let before = card.disk().bytes_now();
+        let before = Arc::new(card.disk().bytes_now());
         let files = files(&before);
         remove(&mut card);
-        let (sure, _) = counted(&files, &before, &card.disk().bytes_now());
+        let (sure, _) = counted(&files, &before, card.disk().bytes_now());
         assert!(sure * 100 >= FILES * 95, "seed {seed}: {sure} of {FILES}");
         // A twentieth of the volume is written.
         write(&mut card, "new", 240, &mut random);
         card.close();
-        let (right, untouched) = counted(&files, &before, &card.disk().bytes_now());
+        let (right, untouched) = counted(&files, &before, card.disk().bytes_now());
         assert!(untouched > 0 && right >= untouched, "seed {seed}: {right}, {untouched}");
     }
 }
@@ -141,7 +143,7 @@ fn deleted_files_come_back_and_none_is_wrong() {
 /// Linux deleted every second file of this one.
 #[test]
 fn files_that_linux_deleted_come_back() {
-    let undelete = undelete(&Golden::own("fragmented").bytes());
+    let undelete = undelete(&Arc::new(Golden::own("fragmented").bytes()));
     let wanted: BTreeSet<String> = (0..30).map(|number| format!("/gone-{}", 2 * number + 1)).collect();
     let text = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
     let sure = undelete.files().iter().filter(|file| file.is_sure && file.size == 3700);

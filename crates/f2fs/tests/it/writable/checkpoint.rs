@@ -7,7 +7,7 @@ use xtask::Machine;
 
 use super::{
     crash::mount,
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     power::{Event, Live, Part, part},
     subject::{Shape, node, sound, volume},
 };
@@ -140,7 +140,7 @@ fn checkpoints_that_were_switched_off_are_made_again() {
     fs.unmount().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = place.path().join("paused");
-    std::fs::write(&path, live.image().bytes_now()).unwrap();
+    save(&live, &path);
     let off = "cd /\nmount -o remount,checkpoint=disable /mnt\necho lost >/mnt/behind\nsync\nmkdir /mnt/dir";
     xtask::f2fs::mount_in_kernel(&machine, &path, off).unwrap();
     let disk = SharedDisk::of(4096, std::fs::read(&path).unwrap());
@@ -154,7 +154,7 @@ fn checkpoints_that_were_switched_off_are_made_again() {
     fs.create(Ino::ROOT, b"after", &node(FileKind::File)).unwrap();
     fs.unmount().unwrap();
     sound(&disk);
-    disk.save(&std::fs::File::create(&path).unwrap());
+    save(&disk, &path);
     let said =
         xtask::f2fs::mount_in_kernel(&machine, &path, "ls\ndmesg | grep 'checkpoint=' || true").unwrap();
     assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["after", "before"]);

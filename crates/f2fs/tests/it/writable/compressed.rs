@@ -13,7 +13,6 @@ use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conforman
 
 use super::{
     crash::{mount_by, options},
-    disk::SharedDisk,
     linux::{golden, open},
     policy::key,
     power::Live,
@@ -51,10 +50,6 @@ fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     noise
 }
 
-fn card(live: &Live) -> SharedDisk {
-    SharedDisk::of(4096, live.image().bytes_now())
-}
-
 /// An inode as it is on the medium.
 fn inode(live: &Live, name: &[u8]) -> Inode {
     let options = MountOptions { cache_bytes: 1 << 20, keys: key(), recover: None };
@@ -90,7 +85,7 @@ fn clusters_are_made_by_the_kernels_rules() {
         let room = fs.space().unwrap().free_bytes / 4096 + blocks;
         assert_eq!(*free.get_or_insert(room), room, "{what}: what is saved stays reserved");
         fs.unmount().unwrap();
-        sound(&card(&live));
+        sound(&live);
         let found = inode(&live, b"file");
         assert!(found.flags.has(InodeFlags::COMPRESSED) && !found.has_inline_data());
         assert_eq!((found.blocks, found.extra.unwrap().saved_blocks), (blocks + 1, saved), "{what}");
@@ -141,7 +136,7 @@ fn names_say_what_is_compressed() {
         assert_eq!(extra.saved_blocks > 0, is_compressed, "{name}");
     }
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
 }
 
 /// Linux's own volume: its directories hand compression down, by the mount's options and not as their own files are
@@ -311,7 +306,7 @@ impl Beside {
     fn remount(&mut self) {
         self.compare();
         self.fs.take().unwrap().unmount().unwrap();
-        ours(&card(&self.live));
+        ours(&self.live);
         self.live.log().events.clear();
         self.open();
         self.compare();
@@ -345,7 +340,7 @@ pub(crate) fn keep_what_was_written(shape: &Shape, steps: usize) {
     beside.model.insert("whole".into(), text(1, 3 << 20));
     beside.remount();
     assert!(beside.saved() > 100);
-    theirs(&card(&beside.live));
+    theirs(&beside.live);
 }
 
 /// Sequences by each method.
@@ -364,7 +359,7 @@ fn random_sequences_keep_what_was_written() {
             beside.model.insert("whole".into(), text(seed, 3 << 20));
             beside.remount();
             assert!(beside.saved() > 100, "{method}");
-            theirs(&card(&beside.live));
+            theirs(&beside.live);
         }
     }
     F2FS_COMPRESSED.ran(seeds.clone(), (seeds.end - seeds.start) * methods.len() as u64);
@@ -400,6 +395,6 @@ fn pieces_of_clusters_are_moved_by_the_cleaner() {
         beside.remount();
         // Nothing of it was taken apart.
         assert!(saved > 500 && beside.saved() == saved, "{saved} saved, and {} then", beside.saved());
-        sound(&card(&beside.live));
+        sound(&beside.live);
     }
 }

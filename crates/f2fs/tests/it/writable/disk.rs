@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     os::unix::fs::FileExt,
+    path::Path,
     sync::{Arc, Mutex},
 };
 
@@ -33,15 +34,18 @@ impl SharedDisk {
     pub(crate) fn bytes_now(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }
+}
 
-    /// Writes all non-zero bytes to a file of the same length.
-    pub(crate) fn save(&self, file: &File) {
-        let bytes = self.bytes.lock().unwrap();
-        file.set_len(bytes.len() as u64).unwrap();
-        for (at, chunk) in (0..).step_by(ZEROS.len()).zip(bytes.chunks(ZEROS.len())) {
-            if *chunk != ZEROS[..chunk.len()] {
-                file.write_all_at(chunk, at).unwrap();
-            }
+/// Writes the contents of a disk to a new file, without pieces of zeros.
+pub(crate) fn save(disk: &dyn ReadAt, path: &Path) {
+    let file = File::create(path).unwrap();
+    file.set_len(disk.bytes()).unwrap();
+    let mut piece = [0; ZEROS.len()];
+    for at in (0..disk.bytes()).step_by(ZEROS.len()) {
+        let piece = &mut piece[..ZEROS.len().min(usize::try_from(disk.bytes() - at).unwrap())];
+        disk.read_at(at, piece).unwrap();
+        if *piece != ZEROS[..piece.len()] {
+            file.write_all_at(piece, at).unwrap();
         }
     }
 }

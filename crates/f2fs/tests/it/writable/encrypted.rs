@@ -15,7 +15,7 @@ use xtask::{Machine, f2fs};
 
 use super::{
     crash::{mount_by, options, short_workloads, ticking},
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     linux::golden,
     locked::GIVE,
     policy::{POLICIES, Policy, key, set_policy},
@@ -43,10 +43,6 @@ fn content(size: usize) -> Vec<u8> {
 fn reader(live: &Live, keys: Keyring) -> F2fs {
     let options = MountOptions { cache_bytes: 1 << 20, keys, recover: None };
     F2fs::mount(vec![Box::new(live.clone())], options).unwrap()
-}
-
-fn card(live: &Live) -> SharedDisk {
-    SharedDisk::of(4096, live.image().bytes_now())
 }
 
 /// A volume with an encrypted directory for each policy.
@@ -135,11 +131,12 @@ fn everything_is_written_with_the_key() {
     }
     let wanted = tree(&fs);
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
     assert!(tree(&reader(&live, key())) == wanted, "the reader");
     let fs = mount_by(&live, options()).unwrap();
     assert!(tree(&fs) == wanted, "the writer");
-    let bytes = live.image().bytes_now();
+    let mut bytes = Vec::new();
+    live.image().each_page(|_, page| bytes.extend_from_slice(page));
     for words in [WORDS, b"that nobody may find", b"name number", b"below"] {
         assert!(!contains(&bytes, words), "{}", words.escape_ascii());
     }
@@ -219,7 +216,7 @@ fn policies_are_not_mixed() {
     fs.link(file, plain, b"again").unwrap();
     fs.rename(plain, b"out", aes, b"back", replace).unwrap();
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
     let fs = reader(&live, key());
     let (inode, _) = fs.inode(fs.lookup(aes, b"back").unwrap().ino).unwrap();
     assert!(inode.is_encrypted() && inode.advise.has(Advise::ENC_NAME));
@@ -246,7 +243,7 @@ fn longest_names_and_targets() {
         assert_eq!(errno(fs.create(dir, &[b'n'; 256], &node(FileKind::File))), Errno::NameTooLong);
     }
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
     let fs = reader(&live, key());
     for policy in &POLICIES {
         let dir = fs.lookup(Ino::ROOT, policy.name.as_bytes()).unwrap().ino;
@@ -269,7 +266,7 @@ fn without_random_bytes_nothing_is_made() {
     fs.unlink(dir, b"fifo").unwrap();
     assert!(tree(&fs) == before);
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
 }
 
 /// Linux's own encrypted files are changed, and others are as they were.
@@ -385,7 +382,7 @@ fn encrypted_blocks_are_moved_by_the_cleaner() {
         }
         assert!(steps > 10 && live.count() > before + 3, "{name}: {steps} steps");
         fs.unmount().unwrap();
-        sound(&card(&live));
+        sound(&live);
         assert!(same_content(&tree(&reader(&live, key())), &wanted), "{name}");
     }
 }
@@ -395,7 +392,7 @@ fn same_content(found: &Tree, wanted: &Tree) -> bool {
         && found
             .iter()
             .zip(wanted)
-            .all(|(found, wanted)| found.0 == wanted.0 && found.1.runs == wanted.1.runs)
+            .all(|(found, wanted)| found.0 == wanted.0 && found.1.pieces == wanted.1.pieces)
 }
 
 /// In a directory that ignores case and is encrypted a name is found in any case. A fsync brings it back by the hash
@@ -414,7 +411,7 @@ fn names_that_are_encrypted_and_folded() {
         assert_eq!(errno(fs.create(Ino::ROOT, &vec![b'A'; *length], &node(FileKind::File))), Errno::Exists);
     }
     drop(fs);
-    ours(&card(&live));
+    ours(&live);
     let fs = mount_by(&live, options()).unwrap();
     for length in &lengths {
         let file = fs.lookup(Ino::ROOT, &vec![b'A'; *length]).unwrap().ino;
@@ -423,7 +420,7 @@ fn names_that_are_encrypted_and_folded() {
         assert!(found == content(*length));
     }
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
 }
 
 /// In a directory that ignores case a name may come again in another one before the next checkpoint.
@@ -445,7 +442,7 @@ fn a_name_that_comes_again_in_another_case() {
         let fs = mount_by(&live, options()).unwrap();
         assert!(tree(&fs).keys().eq(wanted.keys()), "{:?}", tree(&fs).keys());
         fs.unmount().unwrap();
-        sound(&card(&live));
+        sound(&live);
     }
 }
 
@@ -460,7 +457,7 @@ fn another_key_is_no_key() {
     let dir = fs.lookup(Ino::ROOT, b"aes-pad4").unwrap().ino;
     assert_eq!(errno(fs.create(dir, b"new", &node(FileKind::File))), Errno::NoKey);
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
 }
 
 /// Compressed and encrypted: the pieces of clusters are encrypted by their places.
@@ -484,7 +481,7 @@ fn an_encrypted_file_is_sealed() {
     let seal = pumice_f2fs::verity::Seal::new(pumice_f2fs::verity::HashAlgorithm::Sha256, 4096, Vec::new());
     fs.seal(file, &seal).unwrap();
     fs.unmount().unwrap();
-    sound(&card(&live));
+    sound(&live);
     let fs = mount_by(&live, options()).unwrap();
     let mut found = vec![0; 1_000_000];
     fs.read(file, 0, &mut found).unwrap();
@@ -511,7 +508,7 @@ fn linux_takes_what_was_encrypted_here() {
     fs.unmount().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = place.path().join("card");
-    std::fs::write(&path, live.image().bytes_now()).unwrap();
+    save(&live, &path);
     let sb = reader(&live, key()).volume().super_block().clone();
     let (start, end, step) = (sb.main_start().0, sb.main_end(), sb.raw().segs_per_sec.get() * 512);
     let mut script =

@@ -27,7 +27,6 @@ use pumice_vfs::{
 use super::{
     compressed::{SHAPE, rule},
     crash::{mount_by, nearly_full, options},
-    disk::SharedDisk,
     power::{Event, Live},
     subject::{Shape, filled, node, ours, sound, volume},
 };
@@ -199,7 +198,7 @@ impl Full {
 
     fn remount(&mut self) {
         self.fs.take().unwrap().unmount().unwrap();
-        sound(&SharedDisk::of(4096, self.live.image().bytes_now()));
+        sound(&self.live);
         self.live.log().events.clear();
         self.fs = Some(mount_by(&self.live, (self.how)()).unwrap());
         self.compare();
@@ -272,7 +271,7 @@ fn what_is_moved_is_in_no_extent() {
         fs.write(ballast, random.u64(0..blocks) * BLOCK as u64, &[random.u8(1..); BLOCK]).unwrap();
     }
     fs.unmount().unwrap();
-    sound(&SharedDisk::of(4096, live.image().bytes_now()));
+    sound(&live);
     let reader = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
     let fs = F2fs::mount(vec![Box::new(live.clone())], reader).unwrap();
     let mut moved = 0;
@@ -365,7 +364,7 @@ fn idle_cleaning_by_age_waits_for_a_week() {
         pass(0);
         let (free, _) = free();
         fs.unmount().unwrap();
-        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        ours(&live);
         free > short
     };
     assert!(cleaned_after(IdleCleaning::CostBenefit, 3));
@@ -413,8 +412,7 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         let live = Live::new(base.clone());
         live.log().bad_read = Some(bad);
         work(&live);
-        let disk = SharedDisk::of(4096, live.image().bytes_now());
-        let report = check(vec![Box::new(disk)], 1, &mut |_, _| ()).unwrap();
+        let report = check(vec![Box::new(live.clone())], 1, &mut |_, _| ()).unwrap();
         // The reason why writing stopped is told.
         assert!(report.findings.iter().all(|found| found.code == Code::SuperBlockErrors), "{report:?}");
         let fs = mount_by(&live, how()).unwrap();
@@ -485,7 +483,7 @@ fn a_failed_write_while_cleaning_loses_nothing() {
             "write {bad}: something was written behind it"
         );
         drop(fs);
-        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        ours(&live);
         let left = crc::checksum(&bytes(&mount_by(&live, how()).unwrap()));
         assert!(ends[promised..].contains(&left), "write {bad}: the file is as it never was since its fsync");
     }

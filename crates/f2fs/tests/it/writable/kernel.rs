@@ -18,7 +18,7 @@ use xtask::{Machine, f2fs};
 use super::{
     compressed::SHAPE,
     crash,
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     linux::{exercise, golden, open},
     power::Image,
     subject::{Card, Shape, ours, volume},
@@ -200,7 +200,7 @@ fn linux_takes(names: &[&str]) {
     for (name, letter) in names.iter().zip('a'..) {
         let disk = changed(name);
         let path = dir.path().join(name);
-        disk.save(&fs::File::create(&path).unwrap());
+        save(&disk, &path);
         let sb = read_super_block(&disk).unwrap();
         let step = sb.raw().segs_per_sec.get() * 512;
         let (start, end) = (sb.main_start().0, sb.main_end());

@@ -1,10 +1,6 @@
 //! Encrypted files on a volume that is written to, without their key and with it: as Linux has them.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    fs::{self, File},
-};
+use std::{collections::BTreeMap, fmt::Write, fs};
 
 use pumice_f2fs::{F2fs, MountOptions, WritableF2fs, WritableOptions, crypt::Keyring};
 use pumice_knobs::F2FS_LOCKED;
@@ -15,7 +11,7 @@ use xtask::{Machine, f2fs};
 
 use super::{
     crash::options,
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     linux::{golden, open},
     policy::{key, keys},
     subject::{node, ours, theirs},
@@ -307,8 +303,8 @@ fn end_as_in_linux(keyed: bool) {
         theirs(&disk);
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let [linux, here] = ["linux", "here"].map(|name| place.path().join(name));
-        golden("encrypt", 4096).save(&File::create(&linux).unwrap());
-        disk.save(&File::create(&here).unwrap());
+        save(&golden("encrypt", 4096), &linux);
+        save(&disk, &here);
         let mut script = format!("mount -t f2fs -o noatime /dev/vda /mnt\n{give}");
         for (number, Call { line, .. }) in calls.iter().enumerate() {
             writeln!(

@@ -38,7 +38,7 @@ impl Touches {
             && found.values().zip(wanted.values()).all(|(found, wanted)| {
                 let has_same_words = found.ino == wanted.ino && found.words == wanted.words;
                 has_same_words
-                    && (found.runs == wanted.runs || self.explain(found, wanted, since(found.ino)..count))
+                    && (found.pieces == wanted.pieces || self.explain(found, wanted, since(found.ino)..count))
             })
     }
 

@@ -13,7 +13,7 @@ use xtask::{Machine, f2fs};
 use super::{
     compressed::rule,
     crash::{mount_by, options},
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     power::Live,
     subject::{Shape, node, ours, sound, volume},
 };
@@ -102,8 +102,7 @@ fn a_sealed_file_keeps_its_content_and_nothing_else() {
         stays_as_it_is(&fs, ino, *size);
     }
     fs.unmount().unwrap();
-    let disk = SharedDisk::of(4096, live.image().bytes_now());
-    sound(&disk);
+    sound(&live);
     let fs = open(&live);
     for (name, size, _) in &files {
         let ino = fs.lookup(dir, name.as_bytes()).unwrap().ino;
@@ -113,7 +112,7 @@ fn a_sealed_file_keeps_its_content_and_nothing_else() {
     fs.unlink(dir, b"moved").unwrap();
     fs.rmdir(Ino::ROOT, b"dir").unwrap();
     fs.unmount().unwrap();
-    ours(&SharedDisk::of(4096, live.image().bytes_now()));
+    ours(&live);
 }
 
 /// A number that is used again is another file.
@@ -145,7 +144,7 @@ fn linux_takes_the_seals() {
     let (live, files) = sealed_volume(&seal);
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = place.path().join("sealed");
-    fs::write(&path, live.image().bytes_now()).unwrap();
+    save(&live, &path);
     let script = "
 for file in *; do fsverity measure $file; cat $file >/tmp/content; if (echo >>$file) 2>/dev/null; then exit 9; fi; done
 rm 4097.bin; mv 4096.bin moved; sync";

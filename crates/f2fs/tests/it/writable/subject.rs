@@ -1,10 +1,10 @@
 //! A volume in memory, mounted to be written to.
 
-use std::{fs, num::NonZeroUsize, process::Command};
+use std::{num::NonZeroUsize, process::Command};
 
 use super::{
     compressed::rule,
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     policy::{Policy, keys, set_policy},
     power::{Image, Live},
 };
@@ -15,6 +15,7 @@ use pumice_f2fs::{
     layout::Features,
     mkfs::{Attributes, Content, EntryId, FormatOptions, NoContent, Plan, Size, Source, Tree},
 };
+use pumice_media::ReadAt;
 use pumice_vfs::{
     FileKind, FileSystem, NewNode,
     conformance::{Leeway, Subject, TestClock},
@@ -211,7 +212,7 @@ pub(crate) fn node(kind: FileKind) -> NewNode<'static> {
 
 /// Our check finds nothing.
 #[track_caller]
-pub(crate) fn ours(disk: &SharedDisk) {
+pub(crate) fn ours(disk: &(impl ReadAt + Clone + 'static)) {
     let report = check(vec![Box::new(disk.clone())], 1, &mut |_, _| ()).unwrap();
     let shown: Vec<String> = report.findings.iter().take(20).map(|found| format!("{found:?}")).collect();
     assert_eq!(report.count, 0, "{shown:#?}");
@@ -219,23 +220,23 @@ pub(crate) fn ours(disk: &SharedDisk) {
 
 /// Neither our check nor that of f2fs-tools finds anything.
 #[track_caller]
-pub(crate) fn sound(disk: &SharedDisk) {
+pub(crate) fn sound(disk: &(impl ReadAt + Clone + 'static)) {
     ours(disk);
     theirs(disk);
 }
 
 /// f2fs-tools find nothing.
 #[track_caller]
-pub(crate) fn theirs(disk: &SharedDisk) {
+pub(crate) fn theirs(disk: &dyn ReadAt) {
     theirs_but(disk, &[]);
 }
 
 /// f2fs-tools find nothing but what has one of these words.
 #[track_caller]
-fn theirs_but(disk: &SharedDisk, known: &[&str]) {
+fn theirs_but(disk: &dyn ReadAt, known: &[&str]) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = dir.path().join("card");
-    disk.save(&fs::File::create(&path).unwrap());
+    save(disk, &path);
     let output =
         Command::new("fsck.f2fs").arg("--dry-run").arg(path).output().expect("f2fs-tools are installed");
     let said = String::from_utf8_lossy(&output.stdout);
