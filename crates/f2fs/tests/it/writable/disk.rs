@@ -40,7 +40,7 @@ impl SharedDisk {
 pub(crate) fn save(disk: &dyn ReadAt, path: &Path) {
     let file = File::create(path).unwrap();
     file.set_len(disk.bytes()).unwrap();
-    let mut piece = [0; ZEROS.len()];
+    let mut piece = vec![0; ZEROS.len()];
     for at in (0..disk.bytes()).step_by(ZEROS.len()) {
         let piece = &mut piece[..ZEROS.len().min(usize::try_from(disk.bytes() - at).unwrap())];
         disk.read_at(at, piece).unwrap();
