@@ -1,6 +1,7 @@
 //! All short sequences of calls, after CrashMonkey's B3 (Mohan et al., OSDI 2018). They are up to four calls of
 //! fourteen kinds on a few paths, each followed by nothing, an fsync or a sync, on the smallest chip that the file
-//! system takes. The power is cut in every operation and every mode.
+//! system takes. The power is cut in every operation and every mode, but in the first of several calls: there the same
+//! chip loses it with the same calls behind it as where this call is alone.
 //!
 //! In CI: all sequences of one call, of those of two every [`PAIRS`]th, and of those of three every [`SAMPLE`]th.
 //! `PUMICE_B3=3` and `4` take all of three, which begin with all of two, and of four, `PUMICE_PART=K/N` a part of them.
@@ -77,12 +78,15 @@ fn count(length: u32) -> usize {
     (calls().len() * FOLLOWS).pow(length)
 }
 
-/// A sequence by its number: the digits are the calls and their followers. The last call is always followed by
-/// something, or there would be nothing to keep.
-fn sequence(mut number: usize, length: u32) -> Option<Vec<Step>> {
+/// A sequence by its number, and the steps before the second call. The digits are the calls and their followers. The
+/// last call is always followed by something, or there would be nothing to keep.
+fn sequence(mut number: usize, length: u32) -> Option<(Vec<Step>, usize)> {
     let calls = calls();
-    let mut steps = Vec::new();
+    let (mut steps, mut first) = (Vec::new(), 0);
     for place in 0..length {
+        if place == 1 {
+            first = steps.len();
+        }
         let (follows, call) = (number % FOLLOWS, number / FOLLOWS % calls.len());
         number /= FOLLOWS * calls.len();
         let (step, path) = calls[call].clone();
@@ -94,18 +98,19 @@ fn sequence(mut number: usize, length: u32) -> Option<Vec<Step>> {
             _ => {}
         }
     }
-    Some(steps)
+    Some((steps, first))
 }
 
-/// Plays these sequences of a length; returns the tally of the cuts.
-fn play(length: u32, numbers: impl Iterator<Item = usize>) -> Tally {
+/// Plays these sequences of a length, with cuts in the first of several calls or not; returns the tally of the cuts.
+fn play(length: u32, numbers: impl Iterator<Item = usize>, with_first: bool) -> Tally {
     let mut sum = Tally::default();
     let mut played = 0;
     for number in numbers {
-        let Some(steps) = sequence(number, length) else { continue };
+        let Some((steps, first)) = sequence(number, length) else { continue };
+        let (uncut, cut) = steps.split_at(if with_first { 0 } else { first });
         played += 1;
         let again = format!("PUMICE_B3={length} PUMICE_PART={number}/{}", count(length));
-        let tally = crash_steps(&again, CHIP, &prologue(), &steps);
+        let tally = crash_steps(&again, CHIP, &[&prologue(), uncut].concat(), cut);
         sum.cuts += tally.cuts;
         sum.failures.extend(tally.failures);
         assert!(sum.failures.is_empty(), "{}: {steps:?}", sum.failures[0]);
@@ -116,19 +121,19 @@ fn play(length: u32, numbers: impl Iterator<Item = usize>) -> Tally {
 
 #[test]
 fn sequences_of_one_call() {
-    assert!(play(1, 0..count(1)).cuts > 300);
+    assert!(play(1, 0..count(1), true).cuts > 300);
 }
 
 #[test]
 fn sequences_of_two_calls() {
     assert!(!(count(1) as u64).is_multiple_of(PAIRS), "some calls never come second");
-    assert!(play(2, Part { index: 2, of: PAIRS }.pick(0..count(2))).cuts > 3_000);
+    assert!(play(2, Part { index: 2, of: PAIRS }.pick(0..count(2)), false).cuts > 3_000);
 }
 
 /// The mount after a cut erases the block with the torn page last: an erase that is cut leaves more torn pages there.
 #[test]
 fn a_sequence_whose_cut_mount_is_cut() {
-    assert!(play(3, [62_885].into_iter()).cuts > 100);
+    assert!(play(3, [62_885].into_iter(), true).cuts > 100);
 }
 
 #[test]
@@ -136,6 +141,6 @@ fn longer_sequences() {
     let length = NANDFS_BOUNDED.count().map_or(3, |length| u32::try_from(length).unwrap());
     // The sample does not begin with the calls that make new files alone.
     let which = NANDFS_BOUNDED.whole().unwrap_or(Part { index: 5, of: SAMPLE });
-    let tally = play(length, which.pick(0..count(length)));
+    let tally = play(length, which.pick(0..count(length)), false);
     NANDFS_BOUNDED.ran_part(tally.cuts);
 }
