@@ -10,7 +10,8 @@ use crate::{
 
 /// Flags of any inode, and those that all but directories lack.
 const OF_ALL: InodeFlags = InodeFlags::NODUMP.with(InodeFlags::NOATIME);
-const OF_DIRECTORIES: InodeFlags = InodeFlags::PROJECT_INHERIT.with(InodeFlags::CASEFOLD);
+const OF_DIRECTORIES: InodeFlags =
+    InodeFlags::DIRSYNC.with(InodeFlags::PROJECT_INHERIT).with(InodeFlags::CASEFOLD);
 /// Bytes of extra attributes up to the end of the project.
 const WITH_PROJECT: u16 = 8;
 
