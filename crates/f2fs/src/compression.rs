@@ -2,7 +2,7 @@
 
 use crate::{
     compress::{ClusterError, Method, Packer},
-    layout::{Inode, InodeFlags},
+    layout::Inode,
 };
 
 /// Stands for all names, in a list of extensions.
@@ -64,14 +64,9 @@ impl CompressionRule {
 
     /// Makes an inode one of a compressed file, or of a directory that hands it down.
     pub(crate) fn mark(&self, inode: &mut Inode) {
-        debug_assert!(inode.extra.is_some(), "compression without extra attributes");
-        inode.flags = inode.flags.with(InodeFlags::COMPRESSED);
-        if let Some(extra) = &mut inode.extra {
-            extra.algorithm = self.method.algorithm().to_raw();
-            extra.log_cluster = self.log_blocks;
-            let checksum = if self.checksum { CHECKSUM } else { 0 };
-            extra.compress_flag = checksum | u16::from(self.method.level()) << LEVEL_SHIFT;
-        }
+        let checksum = if self.checksum { CHECKSUM } else { 0 };
+        let flag = checksum | u16::from(self.method.level()) << LEVEL_SHIFT;
+        inode.set_compressed(self.method.algorithm().to_raw(), self.log_blocks, flag);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use pumice_media::ReadAt;
 use pumice_vfs::{
-    Access, Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
-    SpaceInfo, SpaceMode, Stored, Timestamp, XattrMode,
+    Access, Attr, DirEntry, Errno, FileKind, FileSystem, Flags, Ino, NewNode, RenameMode, Result, Seek,
+    SetAttr, SpaceInfo, SpaceMode, Stored, Timestamp, XattrMode,
 };
 
 use crate::{
@@ -128,7 +128,7 @@ impl F2fs {
         Ok(Attr {
             ino: self.ino(inode.ino),
             kind: inode.kind,
-            perm: u32::from(inode.mode) & 0o7777,
+            perm: inode.perm(),
             nlink: inode.links,
             uid: inode.uid,
             gid: inode.gid,
@@ -385,6 +385,10 @@ impl FileSystem for F2fs {
 
     fn set_xattr(&self, _: Ino, _: &[u8], _: &[u8], _: XattrMode) -> Result<()> {
         read_only()
+    }
+
+    fn flags(&self, ino: Ino) -> Result<Flags> {
+        Ok(self.inode(ino)?.0.shown())
     }
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {

@@ -21,6 +21,7 @@ use crate::{
     acl,
     attr::{NAME_TTL, View, absent, attr_ttl, generation, ino},
     dir,
+    flags::{self, Asked},
     node::{self, Change, Wanted},
     options::MountOptions,
     reply,
@@ -489,16 +490,30 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn ioctl(
         &self,
-        _request: &Request,
-        _number: INodeNo,
+        request: &Request,
+        number: INodeNo,
         _handle: FileHandle,
         _flags: IoctlFlags,
-        _command: u32,
-        _data: &[u8],
+        command: u32,
+        data: &[u8],
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
-        reply.error(Errno::ENOTTY);
+        let (found, caller) = (|fs: &F| fs.flags(ino(number)), (request.uid(), &self.view));
+        let answer = Asked::of(command, data).and_then(|asked| match asked {
+            Asked::Flags => {
+                self.volume.serve("ioctl", number.0, found).map(|got| got.bits.to_le_bytes().into())
+            }
+            Asked::FsXattr => self.volume.serve("ioctl", number.0, found).map(flags::fsxattr),
+            Asked::Change(change) => self
+                .volume
+                .change("ioctl", number.0, |fs| flags::change(fs, caller, ino(number), &change))
+                .map(|()| Vec::new()),
+        });
+        match answer {
+            Ok(bytes) => reply.ioctl(0, &bytes),
+            Err(error) => reply.error(error),
+        }
     }
 
     fn fallocate(

@@ -84,6 +84,7 @@ mod acl;
 mod attr;
 mod dir;
 mod error;
+mod flags;
 mod front;
 mod idle;
 mod node;

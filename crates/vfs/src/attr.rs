@@ -123,6 +123,26 @@ pub struct SetAttr {
     pub ctime: Option<Timestamp>,
 }
 
+/// The flags of an inode and its project, as `lsattr -p` shows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags {
+    /// Linux's `FS_*_FL`.
+    pub bits: u32,
+    /// The project; 0 where there are none.
+    pub project: u32,
+}
+
+/// A change of flags and project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlagChange {
+    /// The new flags, Linux's `FS_*_FL`.
+    pub bits: u32,
+    /// The flags that may change; others stay as they are.
+    pub mask: u32,
+    /// The new project; `None` leaves it as it is.
+    pub project: Option<u32>,
+}
+
 /// Space and inodes of a whole file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SpaceInfo {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Attr, Errno, FileKind, Ino, Result, SetAttr, SpaceInfo};
+use crate::{Attr, Errno, FileKind, FlagChange, Flags, Ino, Result, SetAttr, SpaceInfo};
 
 /// A new inode, as `create`, `mkdir`, `mknod` and `symlink` make it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -309,6 +309,17 @@ pub trait FileSystem {
     /// Removes an extended attribute; [`Errno::NoData`] if there is none.
     fn remove_xattr(&self, _ino: Ino, _name: &[u8]) -> Result<()> {
         Err(Errno::ReadOnly.into())
+    }
+
+    /// Flags and project of an inode; [`Errno::NotSupported`] if the file system keeps none.
+    fn flags(&self, _ino: Ino) -> Result<Flags> {
+        Err(Errno::NotSupported.into())
+    }
+
+    /// Changes flags and project. A flag that an inode of this kind cannot have is [`Errno::NotSupported`]. Flags that
+    /// are shown and cannot be set may be among the new ones: they stay as they are.
+    fn set_flags(&self, _ino: Ino, _change: &FlagChange) -> Result<()> {
+        Err(Errno::NotSupported.into())
     }
 
     /// Does a small piece of deferred work (write back, clean, erase); true if more is left. Front ends call it when

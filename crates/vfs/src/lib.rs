@@ -91,7 +91,7 @@ pub mod path;
 mod report;
 pub mod walk;
 
-pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
+pub use attr::{Attr, Clock, FileKind, FlagChange, Flags, Ino, SetAttr, SpaceInfo, Timestamp};
 pub use counts::Counts;
 pub use error::{Errno, FsError, Result};
 #[cfg(feature = "std")]

@@ -213,6 +213,60 @@ fn a_mount_writes_encrypted_files_and_guards_others() {
     });
 }
 
+/// Runs a program of e2fsprogs in a directory; its output, or its exit code.
+fn attributes(dir: &Path, line: &str) -> Result<String, i32> {
+    let (program, rest) = line.split_once(' ').unwrap();
+    let output = Command::new(program).args(rest.split(' ')).current_dir(dir).output().unwrap();
+    match output.status.code() {
+        Some(0) => Ok(String::from_utf8(output.stdout).unwrap()),
+        code => Err(code.unwrap()),
+    }
+}
+
+#[test]
+fn flags_and_projects_of_a_mount_are_set_and_guarded() {
+    if !can_mount() {
+        return;
+    }
+    let world = World::new();
+    world.say("mkfs -t f2fs --size 64M -O extra_attr,project_quota,quota_ino,compression card").good();
+    let dir = world.path("dir");
+    let is_root = rustix::process::geteuid().is_root();
+    let flag = if is_root { "a" } else { "d" };
+    mounted(&world, "mount --daemon card dir", || {
+        fs::create_dir(dir.join("project")).unwrap();
+        fs::write(dir.join("log"), "line\n").unwrap();
+        for line in ["chattr +P -p 7 project", "chattr +c project", "chattr +dA log"] {
+            attributes(&dir, line).unwrap();
+        }
+        attributes(&dir, &format!("chattr +{flag} log")).unwrap();
+        assert_eq!(attributes(&dir, "chattr +e log"), Err(1), "extents");
+        let mut file = File::options().append(true).open(dir.join("log")).unwrap();
+        file.write_all(b"more\n").unwrap();
+        if is_root {
+            let refused = |done: std::io::Result<()>| assert_eq!(done.unwrap_err().raw_os_error(), Some(1));
+            refused(File::options().write(true).open(dir.join("log")).map(drop));
+            refused(file.set_len(0));
+            refused(fs::remove_file(dir.join("log")));
+            refused(fs::rename(dir.join("log"), dir.join("old")));
+            refused(fs::hard_link(dir.join("log"), dir.join("link")));
+        }
+        fs::write(dir.join("project/file"), "words".repeat(9000)).unwrap();
+        let refused = fs::rename(dir.join("log"), dir.join("project/log")).unwrap_err().raw_os_error();
+        assert_eq!(refused, Some(if is_root { 1 } else { 18 }), "EPERM goes before EXDEV");
+    });
+    sound(&world);
+    let shown = |line: &str| attributes(&dir, line).unwrap();
+    for how in ["rw", "ro"] {
+        mounted(&world, &format!("mount --daemon -o {how} card dir"), || {
+            let project = shown("lsattr -dp project/file");
+            assert!(project.trim_start().starts_with("7 ") && project.contains('c'), "{project}");
+            let log = shown("lsattr -d log");
+            assert!(["d", "A", flag].iter().all(|flag| log.contains(flag)), "{log}");
+        });
+    }
+}
+
 #[test]
 fn encrypted_files_without_their_key_are_removed_and_not_changed() {
     let world = golden("encrypt");

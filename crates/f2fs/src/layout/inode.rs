@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use pumice_vfs::{FileKind, Timestamp};
+use pumice_vfs::{FileKind, Flags, Timestamp};
 use zerocopy::{
     FromBytes, FromZeros, IntoBytes,
     little_endian::{U16, U32, U64},
@@ -26,6 +26,12 @@ const _: () = assert!(EXTRA_BYTES as usize == EXTRA);
 pub(crate) const CLUSTER_MAX: u64 = 256;
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
+
+/// What `lsattr` shows of an inode besides its flags.
+const ENCRYPT: u32 = 0x800;
+const VERITY: u32 = 0x10_0000;
+const NOCOW: u32 = 0x80_0000;
+const INLINE: u32 = 0x1000_0000;
 
 /// A run of blocks of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -365,6 +371,20 @@ impl Inode {
         self.size > bytes
     }
 
+    /// Marks it as compressed, by an algorithm, in clusters of `1 << log_cluster` blocks.
+    pub(crate) fn set_compressed(&mut self, algorithm: u8, log_cluster: u8, compress_flag: u16) {
+        debug_assert!(self.extra.is_some(), "compression without extra attributes");
+        self.flags = self.flags.with(InodeFlags::COMPRESSED);
+        if let Some(extra) = &mut self.extra {
+            *extra = ExtraAttr { algorithm, log_cluster, compress_flag, ..*extra };
+        }
+    }
+
+    /// Permission bits, set-id and sticky ones among them.
+    pub(crate) fn perm(&self) -> u32 {
+        u32::from(self.mode) & 0o7777
+    }
+
     /// Blocks of a cluster of a compressed file.
     pub fn cluster_blocks(&self) -> Option<u32> {
         self.compression().map(|extra| 1 << extra.log_cluster.min(8))
@@ -477,18 +497,22 @@ impl Inode {
         self.advise.has(Advise::ENC_NAME)
     }
 
+    /// All flags that `lsattr` may show.
+    pub(crate) const SHOWN_FLAGS: u32 = InodeFlags::SHOWN | ENCRYPT | VERITY | NOCOW | INLINE;
+
     /// The flags as `lsattr` shows them.
     pub fn shown_flags(&self) -> u32 {
-        const ENCRYPT: u32 = 0x800;
-        const VERITY: u32 = 0x10_0000;
-        const NOCOW: u32 = 0x80_0000;
-        const INLINE: u32 = 0x1000_0000;
         let mark = |set: bool, bit: u32| if set { bit } else { 0 };
         (self.flags.0 & InodeFlags::SHOWN)
             | mark(self.is_encrypted(), ENCRYPT)
             | mark(self.is_verity(), VERITY)
             | mark(self.inline.has(InlineFlags::PIN), NOCOW)
             | mark(self.has_inline_data() || self.has_inline_dentry(), INLINE)
+    }
+
+    /// Flags and project for callers.
+    pub(crate) fn shown(&self) -> Flags {
+        Flags { bits: self.shown_flags(), project: self.extra.map_or(0, |extra| extra.project) }
     }
 
     /// Space taken as `stat` shows it, in bytes: all blocks but the inode itself; inline content counts by

@@ -105,10 +105,19 @@ impl InodeFlags {
     pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
     /// Stands for a whole device.
     pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
-    /// The flags that the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
-    /// dirsync, project inheritance, casefold.
-    pub(super) const SHOWN: u32 =
-        0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
+    /// The flags that users set.
+    pub(crate) const SETTABLE: InodeFlags = InodeFlags::COMPRESSED
+        .with(InodeFlags::SYNC)
+        .with(InodeFlags::IMMUTABLE)
+        .with(InodeFlags::APPEND)
+        .with(InodeFlags::NODUMP)
+        .with(InodeFlags::NOATIME)
+        .with(InodeFlags::NOT_COMPRESSED)
+        .with(InodeFlags::DIRSYNC)
+        .with(InodeFlags::PROJECT_INHERIT)
+        .with(InodeFlags::CASEFOLD);
+    /// The flags that the kernel shows.
+    pub(super) const SHOWN: u32 = InodeFlags::SETTABLE.with(InodeFlags::INDEX).0;
 
     /// True if all of `other` are set.
     pub fn has(self, other: InodeFlags) -> bool {
@@ -117,7 +126,7 @@ impl InodeFlags {
 
     /// These and `other`.
     #[must_use]
-    pub fn with(self, other: InodeFlags) -> InodeFlags {
+    pub const fn with(self, other: InodeFlags) -> InodeFlags {
         InodeFlags(self.0 | other.0)
     }
 }

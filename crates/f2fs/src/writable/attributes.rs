@@ -8,7 +8,7 @@ use super::{
     FILE_MAX,
     commit::{Commit, Need},
     content, directory,
-    permission::{may_change, may_resize},
+    permission::{may_own, may_resize},
     tree::Tree,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(super) fn attr(tree: &Tree, nid: Nid) -> Result<Attr> {
     Ok(Attr {
         ino: ino(tree, nid),
         kind: inode.kind,
-        perm: u32::from(inode.mode) & 0o7777,
+        perm: inode.perm(),
         nlink: inode.links,
         uid: inode.uid,
         gid: inode.gid,
@@ -68,7 +68,7 @@ pub(super) fn set(tree: &mut Tree, nid: Nid, change: &SetAttr, now: Timestamp) -
     if *change == SetAttr::default() {
         return Ok(());
     }
-    may_change(&inode)?;
+    may_own(&inode, change)?;
     if let Some(size) = change.size {
         match inode.kind {
             FileKind::File => {}

@@ -191,7 +191,7 @@ fn inline_mut<'a>(blocks: &'a mut Blocks, inode: &Inode) -> Result<&'a mut [u8]>
 }
 
 /// Moves inline data into a block of its own. The caller puts the inode.
-fn spill(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
+pub(super) fn spill(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
     let (range, width) = (inode.inline_range(), blocks.nodes().size().width());
     let limit = range.len() as u64;
     if inode.size > limit {

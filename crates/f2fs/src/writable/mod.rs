@@ -18,6 +18,7 @@ mod clusters;
 mod commit;
 mod content;
 mod directory;
+mod flags;
 mod fsync;
 mod index;
 mod keys;
@@ -36,19 +37,19 @@ mod xattrs;
 use parking_lot::Mutex;
 use pumice_media::BlockDevice;
 use pumice_vfs::{
-    Access, Attr, Clock, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek,
-    SetAttr, SpaceInfo, SpaceMode, Timestamp, XattrMode,
+    Access, Attr, Clock, DirEntry, Errno, FileKind, FileSystem, FlagChange, Flags, Ino, NewNode, RenameMode,
+    Result, Seek, SetAttr, SpaceInfo, SpaceMode, Timestamp, XattrMode,
 };
 
 pub use self::options::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableOptions};
 use self::{
     commit::{Commit, Need},
     mount::Opened,
-    permission::{may_change, may_open, may_read, may_write},
+    permission::{may_open, may_read, may_redo, may_write},
 };
 use crate::{
     error::{self, Error},
-    layout::{Inode, Nid, file_kind},
+    layout::{Inode, InodeFlags, Nid, file_kind},
     recovery::Recovery,
 };
 
@@ -208,6 +209,16 @@ impl WritableF2fs {
         })
     }
 
+    fn has_flag(&self, nid: Nid, flag: InodeFlags) -> error::Result<bool> {
+        Ok(self.state.lock().commit.tree().inode(nid)?.flags.has(flag))
+    }
+
+    /// Makes a checkpoint behind a change of names, if their directory asks for it.
+    fn settle(&self, dir: Nid) -> error::Result<()> {
+        let is_asked = self.has_flag(dir, InodeFlags::DIRSYNC)? || self.has_flag(dir, InodeFlags::SYNC)?;
+        if is_asked { self.checkpoint() } else { Ok(()) }
+    }
+
     fn attr_of(&self, nid: Nid) -> error::Result<Attr> {
         self.look(|commit| attributes::attr(commit.tree(), nid))
     }
@@ -317,29 +328,35 @@ impl FileSystem for WritableF2fs {
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
         let dir = self.nid(dir)?;
         let made = self.change(NAMES, |commit, now| commit.tree_mut().create(dir, name, node, now))?;
+        self.settle(dir)?;
         Ok(self.attr_of(made)?)
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
         let (nid, dir) = (self.nid(ino)?, self.nid(dir)?);
         self.change(NAMES, |commit, now| commit.tree_mut().link(nid, dir, name, now))?;
+        self.settle(dir)?;
         Ok(self.attr_of(nid)?)
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
         let dir = self.nid(dir)?;
-        Ok(self.change(NAMES_LESS, |commit, now| commit.tree_mut().unlink(dir, name, now))?)
+        self.change(NAMES_LESS, |commit, now| commit.tree_mut().unlink(dir, name, now))?;
+        Ok(self.settle(dir)?)
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
         let dir = self.nid(dir)?;
-        Ok(self.change(NAMES_LESS, |commit, now| commit.tree_mut().rmdir(dir, name, now))?)
+        self.change(NAMES_LESS, |commit, now| commit.tree_mut().rmdir(dir, name, now))?;
+        Ok(self.settle(dir)?)
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from, to) = ((self.nid(dir)?, name), (self.nid(to_dir)?, to_name));
         let need = if matches!(mode, RenameMode::Whiteout { .. }) { NAMES_TWICE } else { NAMES };
-        Ok(self.change(need, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
+        self.change(need, |commit, now| commit.tree_mut().rename(from, to, mode, now))?;
+        self.settle(from.0)?;
+        Ok(self.settle(to.0)?)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
@@ -356,9 +373,9 @@ impl FileSystem for WritableF2fs {
         Ok(())
     }
 
+    /// Any file may become immutable, or append-only.
     fn guards_files(&self) -> bool {
-        let state = self.state.lock();
-        state.commit.tree().blocks().nodes().features().guards_files()
+        true
     }
 
     fn open(&self, ino: Ino, access: Access) -> Result<()> {
@@ -393,7 +410,7 @@ impl FileSystem for WritableF2fs {
             self.write_piece(nid, at, piece)?;
             at += piece.len() as u64;
         }
-        Ok(())
+        if self.has_flag(nid, InodeFlags::SYNC)? { self.fsync(ino, false) } else { Ok(()) }
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
@@ -402,7 +419,9 @@ impl FileSystem for WritableF2fs {
             let state = self.state.lock();
             let inode = file(&state.commit, nid)?;
             state.writable()?;
-            may_write(state.commit.tree().blocks(), &inode, 0)?;
+            // Room may be reserved behind a file that is added to.
+            let from = if matches!(mode, SpaceMode::Reserve { .. }) { inode.size } else { 0 };
+            may_write(state.commit.tree().blocks(), &inode, from)?;
             if length == 0 {
                 return Err(Errno::Invalid.into());
             }
@@ -499,7 +518,7 @@ impl FileSystem for WritableF2fs {
         let need = Need { data: 0, nodes: 2 };
         Ok(self.change(need, |commit, now| {
             let mut inode = commit.tree().inode(nid)?;
-            may_change(&inode)?;
+            may_redo(&inode)?;
             let nodes = commit.tree_mut().blocks_mut().nodes_mut();
             xattrs::set(nodes, &mut inode, name, value, mode)?;
             if inode.kind == FileKind::Dir {
@@ -511,6 +530,16 @@ impl FileSystem for WritableF2fs {
         })?)
     }
 
+    fn flags(&self, ino: Ino) -> Result<Flags> {
+        let nid = self.nid(ino)?;
+        Ok(self.look(|commit| Ok(commit.tree().inode(nid)?.shown()))?)
+    }
+
+    fn set_flags(&self, ino: Ino, change: &FlagChange) -> Result<()> {
+        let nid = self.nid(ino)?;
+        Ok(self.change(ATTRIBUTES, |commit, now| flags::set(commit.tree_mut(), nid, change, now))?)
+    }
+
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
         let nid = self.nid(ino)?;
         Ok(self.look(|commit| xattrs::names(commit.tree().blocks().nodes(), &commit.tree().inode(nid)?))?)
@@ -520,7 +549,7 @@ impl FileSystem for WritableF2fs {
         let nid = self.nid(ino)?;
         Ok(self.change(ATTRIBUTES, |commit, now| {
             let mut inode = commit.tree().inode(nid)?;
-            may_change(&inode)?;
+            may_redo(&inode)?;
             let nodes = commit.tree_mut().blocks_mut().nodes_mut();
             xattrs::remove(nodes, &mut inode, name)?;
             inode.ctime = now;

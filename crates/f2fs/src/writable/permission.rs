@@ -1,6 +1,6 @@
 //! Changes that an inode's flags and its encryption allow.
 
-use pumice_vfs::{Access, Errno};
+use pumice_vfs::{Access, Errno, SetAttr};
 
 use super::{blocks::Blocks, keys};
 use crate::{
@@ -11,6 +11,22 @@ use crate::{
 /// Checks that an inode may be changed at all: it is not immutable.
 pub(super) fn may_change(inode: &Inode) -> Result<()> {
     if inode.is_immutable() { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+}
+
+/// Checks that an inode may be changed in other ways than by adding to it.
+pub(super) fn may_redo(inode: &Inode) -> Result<()> {
+    may_change(inode)?;
+    if inode.is_added_to() { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+}
+
+/// Checks that owner and permissions may become others. Of a file that is added to, the set-id bits can go: a write
+/// by somebody else takes them.
+pub(super) fn may_own(inode: &Inode, change: &SetAttr) -> Result<()> {
+    const SET_ID: u32 = 0o6000;
+    let perm = inode.perm();
+    let (taken, given) = change.perm.map_or((0, 0), |new| (perm & !new, new & !perm));
+    let stays = change.uid.or(change.gid).is_none() && given == 0 && taken & !SET_ID == 0;
+    if stays { may_change(inode) } else { may_redo(inode) }
 }
 
 /// Checks that the content of a file may be changed from `offset` on.

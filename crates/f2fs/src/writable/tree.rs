@@ -8,7 +8,7 @@ use super::{
     blocks::Blocks,
     content, directory,
     directory::Found,
-    permission::{has_project_of, may_change, may_hold, may_name},
+    permission::{has_project_of, may_change, may_hold, may_name, may_redo},
     xattrs,
 };
 use crate::{
@@ -82,6 +82,11 @@ impl Tree {
     /// The same, to write to.
     pub(super) fn blocks_mut(&mut self) -> &mut Blocks {
         &mut self.blocks
+    }
+
+    /// The rule by which files are compressed.
+    pub(super) fn compression(&self) -> &CompressionRule {
+        &self.compression
     }
 
     /// Inodes that have no name any more and are held.
@@ -339,7 +344,7 @@ impl Tree {
         }
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
-        may_change(&inode)?;
+        may_redo(&inode)?;
         may_name(&self.blocks, &parent)?;
         may_hold(&self.blocks, &parent, &inode)?;
         let named = self.named(&parent, name)?;
@@ -399,9 +404,8 @@ impl Tree {
 
     /// Checks that a name, and perhaps its inode, may be taken away.
     fn may_go(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
-        may_change(&self.dir(place.dir)?)?;
-        may_change(inode)?;
-        if inode.flags.has(InodeFlags::APPEND) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+        may_redo(&self.dir(place.dir)?)?;
+        may_redo(inode)
     }
 
     /// An inode has lost a name: a directory its only one.

@@ -7,6 +7,7 @@ mod disk;
 mod encrypted;
 mod faults;
 mod figures;
+mod flags;
 mod full;
 mod kernel;
 mod linux;
