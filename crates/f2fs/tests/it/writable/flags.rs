@@ -10,7 +10,7 @@ use pumice_vfs::{
 use xtask::{Machine, f2fs};
 
 use super::{
-    disk::SharedDisk,
+    disk::{SharedDisk, save},
     linux::open,
     subject::{Card, Shape, node, sound, volume},
 };
@@ -133,7 +133,7 @@ fn flags_are_taken_and_refused_as_by_linux() {
     holders(&ours);
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = place.path().join("theirs");
-    ours.save(&fs::File::create(&path).unwrap());
+    save(&ours, &path);
     let mut script = String::new();
     for (path, _, letter, is_set) in trials() {
         let what = match (letter, is_set) {
