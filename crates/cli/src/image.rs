@@ -32,6 +32,7 @@ use crate::{
 /// The time for which opening an image that is in use is tried again: umount(8) returns before the process behind the
 /// mount notices, which then writes the volume back.
 const MOUNT_PATIENCE: Duration = Duration::from_secs(2);
+/// The same for a process that writes back, or runs another command.
 const LEAVING_PATIENCE: Duration = Duration::from_secs(30);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 

@@ -213,10 +213,14 @@ impl WritableF2fs {
         Ok(self.state.lock().commit.tree().inode(nid)?.flags.has(flag))
     }
 
-    /// Makes a checkpoint behind a change of names, if their directory asks for it.
-    fn settle(&self, dir: Nid) -> error::Result<()> {
-        let is_asked = self.has_flag(dir, InodeFlags::DIRSYNC)? || self.has_flag(dir, InodeFlags::SYNC)?;
-        if is_asked { self.checkpoint() } else { Ok(()) }
+    /// Makes a checkpoint behind a change of names, if a directory of theirs asks for it.
+    fn settle(&self, dirs: &[Nid]) -> error::Result<()> {
+        for dir in dirs {
+            if self.has_flag(*dir, InodeFlags::DIRSYNC)? || self.has_flag(*dir, InodeFlags::SYNC)? {
+                return self.checkpoint();
+            }
+        }
+        Ok(())
     }
 
     fn attr_of(&self, nid: Nid) -> error::Result<Attr> {
@@ -328,35 +332,34 @@ impl FileSystem for WritableF2fs {
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
         let dir = self.nid(dir)?;
         let made = self.change(NAMES, |commit, now| commit.tree_mut().create(dir, name, node, now))?;
-        self.settle(dir)?;
+        self.settle(&[dir])?;
         Ok(self.attr_of(made)?)
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
         let (nid, dir) = (self.nid(ino)?, self.nid(dir)?);
         self.change(NAMES, |commit, now| commit.tree_mut().link(nid, dir, name, now))?;
-        self.settle(dir)?;
+        self.settle(&[dir])?;
         Ok(self.attr_of(nid)?)
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
         let dir = self.nid(dir)?;
         self.change(NAMES_LESS, |commit, now| commit.tree_mut().unlink(dir, name, now))?;
-        Ok(self.settle(dir)?)
+        Ok(self.settle(&[dir])?)
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
         let dir = self.nid(dir)?;
         self.change(NAMES_LESS, |commit, now| commit.tree_mut().rmdir(dir, name, now))?;
-        Ok(self.settle(dir)?)
+        Ok(self.settle(&[dir])?)
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from, to) = ((self.nid(dir)?, name), (self.nid(to_dir)?, to_name));
         let need = if matches!(mode, RenameMode::Whiteout { .. }) { NAMES_TWICE } else { NAMES };
         self.change(need, |commit, now| commit.tree_mut().rename(from, to, mode, now))?;
-        self.settle(from.0)?;
-        Ok(self.settle(to.0)?)
+        Ok(self.settle(&[from.0, to.0])?)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
