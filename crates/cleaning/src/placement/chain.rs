@@ -5,7 +5,7 @@ use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 /// The chain of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024) with any victim rule. Users write to the first group;
 /// survivors of a group go to the next, those of the last stay there.
 ///
-/// The victim rule chooses the sizes of groups; [`Midas`](super::Midas) has the model of sizes. Nothing is kept.
+/// The victim rule chooses the sizes of groups; [`Midas`](super::Midas) has a model of them. Nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     groups: u8,

@@ -26,7 +26,7 @@ pub use by_kind::Static;
 pub use by_segment::BySegment;
 pub use chain::Chain;
 pub use dac::Dac;
-pub use midas::{Groups, Midas, Sizes};
+pub use midas::{Groups, Midas, Plan};
 pub use multi_log::MultiLog;
 pub use one_log::OneLog;
 pub use oracle::Oracle;

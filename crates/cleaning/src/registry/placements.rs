@@ -33,9 +33,7 @@ pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
     Entry::with("chain", "a chain of N groups; survivors go one down", (2, MOST, 4), |_, n| {
         Box::new(Chain::new(heads(n)))
     }),
-    Entry::plain("midas", "MiDAS: as many groups as pay; without hot group and fallback", |s, _| {
-        Box::new(s.midas())
-    }),
+    Entry::plain("midas", "MiDAS: hot pages apart, and as many groups as pay", |s, _| Box::new(s.midas())),
     Entry::with("sepbit", "SepBIT, N heads; ages of segments in place of blocks", (2, 6, 6), |_, n| {
         Box::new(SepBit::new(heads(n)))
     }),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell};
 
-use crate::{Adaptive, Midas, Params, Regime, placement::Sizes};
+use crate::{Adaptive, Midas, Params, Regime, placement::Plan};
 
 /// One store, for which a policy of each axis is made. If a victim rule depends on a placement, both have to be made of
 /// the same `Store`.
@@ -14,7 +14,7 @@ pub struct Store {
     pub seed: u64,
     pub(super) future: Vec<u32>,
     adaptive: Pair<Adaptive, Regime>,
-    midas: Pair<Midas, Sizes>,
+    midas: Pair<Midas, Plan>,
 }
 
 /// A placement that is made once, and its message to its victim rule.
@@ -42,8 +42,8 @@ impl Store {
         Adaptive::new(self.params.segments, self.params.pages, self.params.logical)
     }
 
-    fn new_midas(&self) -> (Midas, Sizes) {
-        Midas::new(self.params.logical)
+    fn new_midas(&self) -> (Midas, Plan) {
+        Midas::new(self.params.segments, self.params.pages, self.params.logical, self.params.reserve)
     }
 
     /// The adaptive placement.
@@ -61,8 +61,8 @@ impl Store {
         pair(&self.midas, || self.new_midas()).0.take().unwrap_or_else(|| self.new_midas().0)
     }
 
-    /// The sizes of its groups; empty until it is made.
-    pub(super) fn sizes(&self) -> Sizes {
+    /// The plan of its groups.
+    pub(super) fn plan(&self) -> Plan {
         pair(&self.midas, || self.new_midas()).1.clone()
     }
 }

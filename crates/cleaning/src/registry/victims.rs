@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
         |s, n| cells(s, GarbageAge::new(n)),
     ),
     Entry::plain("midas", "MiDAS: by the sizes of groups, with the placement `midas`", |s, _| {
-        Box::new(Groups::new(s.sizes(), s.params.segments, s.params.pages))
+        Box::new(Groups::new(s.plan(), s.params.segments, s.params.pages))
     }),
     Entry::with("age-threshold", "F2FS's: the emptiest above 1/N turnover of age", (1, 1024, 8), |s, n| {
         Box::new(AgeThreshold::new(s.params.logical / n.max(1), s.params.segments, s.params.pages))

@@ -23,8 +23,8 @@ fn greedy(params: Params) -> (ByChange<Greedy>, OneLog) {
 }
 
 fn midas(params: Params) -> (Groups, Midas) {
-    let (placement, sizes) = Midas::new(params.logical);
-    (Groups::new(sizes, params.segments, params.pages), placement)
+    let (placement, plan) = Midas::new(params.segments, params.pages, params.logical, params.reserve);
+    (Groups::new(plan, params.segments, params.pages), placement)
 }
 
 /// The store of Table 4, the cleaner's reserve inside its 192 segments.
