@@ -35,7 +35,7 @@ fn volume_bytes(name: &str) -> u64 {
 }
 
 /// This machine's programs that recipes use.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "mkfs.f2fs",
     "f2fs_io",
     "fsverity",
@@ -44,6 +44,7 @@ const PROGRAMS: [&str; 10] = [
     "chattr",
     "fallocate",
     "losetup",
+    "setpriv",
     "sync",
     "touch",
 ];

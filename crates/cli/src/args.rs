@@ -9,7 +9,7 @@ use crate::{
     options::Common,
     verbs::{
         cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, rescue, rm, scrub, seal, sim, stat, tar, tree, undelete, whois,
+        mount, mv, nand, put, quota, rescue, rm, scrub, seal, sim, stat, tar, tree, undelete, whois,
     },
 };
 
@@ -53,6 +53,7 @@ pub(crate) enum Verb {
     Rm(rm::Args),
     Mv(mv::Args),
     Ln(ln::Args),
+    Quota(quota::Args),
     Seal(seal::Args),
     Info(info::Args),
     Df(df::Args),
@@ -93,6 +94,7 @@ impl Verb {
             Verb::Rm(args) => args.run(context),
             Verb::Mv(args) => args.run(context),
             Verb::Ln(args) => args.run(context),
+            Verb::Quota(args) => args.run(context),
             Verb::Seal(args) => args.run(context),
             Verb::Info(args) => args.run(context),
             Verb::Df(args) => args.run(context),

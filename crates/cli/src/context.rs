@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, crypt::Keyring};
+use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, QuotaKind, Streams, crypt::Keyring};
 pub(crate) use pumice_fuse::now;
 use rustix::fs::OFlags;
 
@@ -29,18 +29,42 @@ pub(crate) struct Context {
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
-    /// Options of F2FS: the way logs go on, their number, the blocks written in place, the section to clean while
-    /// nobody waits, the new files to compress, and whether freed blocks are discarded.
+    /// Options of writing to F2FS.
+    pub(crate) f2fs: F2fsOptions,
+    /// A mount that cannot write to the volume fails.
+    pub(crate) must_write: bool,
+    /// Signals that ask to end.
+    pub(crate) interrupt: Interrupt,
+}
+
+/// Options of writing to F2FS.
+#[derive(Clone)]
+pub(crate) struct F2fsOptions {
+    /// The way logs go on, their number, the blocks written in place, the section to clean while nobody waits, the new
+    /// files to compress, and whether freed blocks are discarded.
     pub(crate) logging: Logging,
     pub(crate) streams: Streams,
     pub(crate) in_place: InPlace,
     pub(crate) idle_cleaning: IdleCleaning,
     pub(crate) compression: CompressionRule,
     pub(crate) discard: bool,
-    /// A mount that cannot write to the volume fails.
-    pub(crate) must_write: bool,
-    /// Signals that ask to end.
-    pub(crate) interrupt: Interrupt,
+    /// Quotas whose limits are enforced.
+    pub(crate) enforced: Vec<QuotaKind>,
+}
+
+impl F2fsOptions {
+    /// As Linux mounts.
+    fn new() -> F2fsOptions {
+        F2fsOptions {
+            logging: Logging::default(),
+            streams: Streams::default(),
+            in_place: InPlace::Fsync,
+            idle_cleaning: IdleCleaning::default(),
+            compression: CompressionRule::default(),
+            discard: true,
+            enforced: Vec::new(),
+        }
+    }
 }
 
 impl Context {
@@ -50,13 +74,7 @@ impl Context {
             meter: Meter::default(),
             key_files: common.key_files.clone(),
             recover: !common.no_recovery,
-            logging: Logging::default(),
-            streams: Streams::default(),
-            // As Linux mounts.
-            in_place: InPlace::Fsync,
-            idle_cleaning: IdleCleaning::default(),
-            compression: CompressionRule::default(),
-            discard: true,
+            f2fs: F2fsOptions::new(),
             must_write: false,
             interrupt: Interrupt::default(),
         }

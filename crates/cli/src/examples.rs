@@ -18,6 +18,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("rm", "pumice rm -r card.img /DCIM/100"),
     ("mv", "pumice mv card.img /DCIM /photos"),
     ("ln", "pumice ln -s card.img photos/1.jpg /newest"),
+    ("quota", "pumice quota card.img -u 1000 --space 1G:2G"),
     ("seal", "pumice seal card.img /DCIM/1.jpg"),
     ("info", "pumice info /dev/mtd3"),
     ("df", "pumice df -h card.img"),

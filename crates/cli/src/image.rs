@@ -352,12 +352,13 @@ fn write_f2fs(
     let disk = f2fs_disk(path, block_bytes, false)?;
     let options = WritableOptions {
         cache_bytes,
-        logging: context.logging,
-        in_place: context.in_place,
-        streams: context.streams,
-        idle_cleaning: context.idle_cleaning,
-        compression: context.compression.clone(),
-        discard: context.discard,
+        logging: context.f2fs.logging,
+        in_place: context.f2fs.in_place,
+        streams: context.f2fs.streams,
+        idle_cleaning: context.f2fs.idle_cleaning,
+        compression: context.f2fs.compression.clone(),
+        discard: context.f2fs.discard,
+        enforced: context.f2fs.enforced.clone(),
         keys: master_keys(context)?,
         clock: Box::new(now),
     };

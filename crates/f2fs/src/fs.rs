@@ -8,13 +8,15 @@ use pumice_vfs::{
 
 use crate::{
     crypt::Keyring,
-    error::{self, Error},
+    error::{self, Error, Place, corrupt},
     layout::{CLUSTER_MAX, Dentry, ExtraAttr, Features, Inode, Nid, file_kind},
     listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
+    quota::{Quota, QuotaKind},
     reader::Reader,
     recovery::Recovery,
     volume::{Node, PassedOver, Volume},
+    write::quota_file::QuotaFile,
 };
 
 /// The options of a mount.
@@ -233,6 +235,24 @@ impl F2fs {
         let index = offset / width;
         let blocks = if inode.has_inline_data() { 1 } else { self.nodes().damaged_run(&inode, &node, index) };
         Ok(index.saturating_add(blocks).saturating_mul(width))
+    }
+
+    /// The quotas of all owners of a kind that have an entry, by number; `None` where the kind is not counted.
+    pub fn quotas(&self, kind: QuotaKind) -> error::Result<Option<Vec<Quota>>> {
+        let sb = self.volume().super_block();
+        let file = sb.quota_inodes().get(kind.index()).copied().unwrap_or(Nid::NULL);
+        if file.is_null() || !sb.features().has(Features::QUOTA_INO) {
+            return Ok(None);
+        }
+        let (inode, node) = self.nodes().inode(file)?;
+        let size = usize::try_from(inode.size).ok().filter(|_| inode.size <= sb.main_bytes());
+        let broken =
+            || corrupt(Place::Inode(file), "a quota file makes no sense; its bytes are", inode.size, 0_u32);
+        let mut bytes = vec![0; size.ok_or_else(broken)?];
+        let got = self.reader.read(&inode, &node, 0, &mut bytes)?;
+        bytes.truncate(got);
+        let quotas = QuotaFile::parse(kind.index(), &bytes).ok_or_else(broken)?;
+        Ok(Some(quotas.quotas().collect()))
     }
 
     /// Space and inodes.

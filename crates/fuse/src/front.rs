@@ -76,11 +76,16 @@ impl<F: FileSystem + ?Sized> Front<F> {
     /// Makes an inode and counts the kernel's reference to it.
     fn make(&self, request: &Request, parent: INodeNo, name: &OsStr, wanted: &Wanted<'_>) -> Answer<Attr> {
         self.volume.change("create", parent.0, |fs| {
-            let attr = node::create(fs, request, ino(parent), name.as_bytes(), wanted)?;
+            let attr = node::create(charged(fs, request), request, ino(parent), name.as_bytes(), wanted)?;
             self.volume.refs.take(fs, attr.ino)?;
             Ok(attr)
         })
     }
+}
+
+/// The file system for whoever asks. Quotas do not limit root.
+fn charged<'a, F: FileSystem + ?Sized>(fs: &'a F, request: &Request) -> &'a dyn FileSystem {
+    if request.uid() == 0 { fs.as_file_system() } else { fs.limited() }
 }
 
 fn access(flags: OpenFlags) -> Access {
@@ -191,9 +196,9 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     ) {
         let change = Change { mode, uid, gid, size, atime, mtime, ctime };
         let kill_priv = self.granted.contains(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
-        let answer = self
-            .volume
-            .change("setattr", number.0, |fs| node::change(fs, request, ino(number), &change, kill_priv));
+        let answer = self.volume.change("setattr", number.0, |fs| {
+            node::change(charged(fs, request), request, ino(number), &change, kill_priv)
+        });
         reply::attr(reply, &self.view, answer);
     }
 
@@ -261,14 +266,15 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     ) {
         let Some(mode) = rename_mode(flags, request) else { return reply.error(Errno::EINVAL) };
         let answer = self.volume.change("rename", parent.0, |fs| {
-            fs.rename(ino(parent), name.as_bytes(), ino(new_parent), new_name.as_bytes(), mode)
+            let (from, to) = (name.as_bytes(), new_name.as_bytes());
+            charged(fs, request).rename(ino(parent), from, ino(new_parent), to, mode)
         });
         reply::empty(reply, answer);
     }
 
-    fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let answer = self.volume.change("link", number.0, |fs| {
-            let attr = fs.link(ino(number), ino(parent), name.as_bytes())?;
+            let attr = charged(fs, request).link(ino(number), ino(parent), name.as_bytes())?;
             self.volume.refs.take(fs, attr.ino)?;
             Ok(attr)
         });
@@ -307,7 +313,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn write(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         _handle: FileHandle,
         offset: u64,
@@ -319,7 +325,10 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     ) {
         let kill = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
         let answer = self.volume.change("write", number.0, |fs| {
-            fs.write(ino(number), offset, data)?;
+            // Pages that programs changed in memory come later, in anybody's name, and cannot be refused any more.
+            let is_late = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+            let limited = if is_late { fs.as_file_system() } else { charged(fs, request) };
+            limited.write(ino(number), offset, data)?;
             if kill { node::kill_set_id(fs, ino(number)) } else { Ok(()) }
         });
         match answer {
@@ -407,7 +416,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {
-        reply::statfs(reply, self.volume.serve("statfs", number.0, FileSystem::space));
+        reply::statfs(reply, self.volume.serve("statfs", number.0, |fs| fs.space_at(ino(number))));
     }
 
     fn setxattr(
@@ -433,6 +442,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             return reply.error(Errno::EOPNOTSUPP);
         }
         let answer = self.volume.change("setxattr", number.0, |fs| {
+            let fs = charged(fs, request);
             if is_acl {
                 acl::set(fs, request, ino(number), name, value)
             } else {
@@ -507,7 +517,9 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             Asked::FsXattr => self.volume.serve("ioctl", number.0, found).map(flags::fsxattr),
             Asked::Change(change) => self
                 .volume
-                .change("ioctl", number.0, |fs| flags::change(fs, caller, ino(number), &change))
+                .change("ioctl", number.0, |fs| {
+                    flags::change(charged(fs, request), caller, ino(number), &change)
+                })
                 .map(|()| Vec::new()),
         });
         match answer {
@@ -518,7 +530,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn fallocate(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         _handle: FileHandle,
         offset: u64,
@@ -527,8 +539,9 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply: ReplyEmpty,
     ) {
         let Some(mode) = space_mode(mode) else { return reply.error(Errno::EOPNOTSUPP) };
-        let answer =
-            self.volume.change("fallocate", number.0, |fs| fs.allocate(ino(number), mode, offset, length));
+        let answer = self.volume.change("fallocate", number.0, |fs| {
+            charged(fs, request).allocate(ino(number), mode, offset, length)
+        });
         reply::empty(reply, answer);
     }
 

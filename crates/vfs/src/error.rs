@@ -48,6 +48,8 @@ pub enum Errno {
     NotSupported = 95,
     /// The inode is gone.
     Stale = 116,
+    /// A quota allows no more.
+    Quota = 122,
     /// The key of something encrypted was not given.
     NoKey = 126,
 }
@@ -108,6 +110,7 @@ impl fmt::Display for Errno {
             Errno::NoData => "no such attribute",
             Errno::NotSupported => "operation not supported",
             Errno::Stale => "stale file handle",
+            Errno::Quota => "disk quota exceeded",
             Errno::NoKey => "required key not available",
         })
     }

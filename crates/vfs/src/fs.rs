@@ -136,9 +136,19 @@ pub struct DirEntry<'a> {
 ///
 /// Calls with a default may be left out of a file system that cannot be written: changes answer [`Errno::ReadOnly`],
 /// every file is all data, and nothing has extended attributes.
-pub trait FileSystem {
+pub trait FileSystem: AsFileSystem {
     /// Space and inodes.
     fn space(&self) -> Result<SpaceInfo>;
+
+    /// Space and inodes for what is below `dir`: a quota may leave it less than there is.
+    fn space_at(&self, _dir: Ino) -> Result<SpaceInfo> {
+        self.space()
+    }
+
+    /// The same file system for callers that quotas limit: what would exceed one fails with [`Errno::Quota`].
+    fn limited(&self) -> &dyn FileSystem {
+        self.as_file_system()
+    }
 
     /// Attributes of an inode; [`Errno::Stale`] if there is none of that number.
     fn attr(&self, ino: Ino) -> Result<Attr>;
@@ -326,6 +336,18 @@ pub trait FileSystem {
     /// idle.
     fn maintain(&self) -> Result<bool> {
         Ok(false)
+    }
+}
+
+/// Any file system as a trait object.
+pub trait AsFileSystem {
+    /// The same file system.
+    fn as_file_system(&self) -> &dyn FileSystem;
+}
+
+impl<F: FileSystem> AsFileSystem for F {
+    fn as_file_system(&self) -> &dyn FileSystem {
+        self
     }
 }
 

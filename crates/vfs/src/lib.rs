@@ -97,6 +97,7 @@ pub use error::{Errno, FsError, Result};
 #[cfg(feature = "std")]
 pub use file::File;
 pub use fs::{
-    Access, DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name,
+    Access, AsFileSystem, DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode,
+    check_name,
 };
 pub use report::{CheckReport, Finding};

@@ -21,6 +21,7 @@ pub(crate) mod mount;
 pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
+pub(crate) mod quota;
 pub(crate) mod rescue;
 pub(crate) mod rm;
 pub(crate) mod scrub;

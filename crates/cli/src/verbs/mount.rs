@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, compress::Method};
+use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, QuotaKind, Streams, compress::Method};
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_nandfs::Compression;
 use pumice_vfs::FileSystem;
@@ -20,7 +20,7 @@ use signal_hook::{
 };
 
 use crate::{
-    context::Context,
+    context::{Context, F2fsOptions},
     failure::{Failure, Outcome, code},
     image::{Access, Volume},
     logger, options,
@@ -31,7 +31,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// The exit code of mount(8) for a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, compress=none|lz4|zstd:3|..., mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, compress=none|lz4|zstd:3|..., mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, usrquota, grpquota, prjquota, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -199,7 +199,7 @@ impl How {
                 options.read_only = false;
             } else if word == "norecovery" {
                 context.recover = false;
-            } else if word != "remount" && !f2fs_option(&word, &mut context).map_err(Failure::usage)? {
+            } else if word != "remount" && !f2fs_option(&word, &mut context.f2fs).map_err(Failure::usage)? {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
@@ -292,7 +292,7 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 15] = [
+const OWN: [&str; 20] = [
     "cache=",
     "patrol=",
     "compress=",
@@ -308,20 +308,30 @@ const OWN: [&str; 15] = [
     "nocompress_extension=",
     "compress_chksum",
     "nodiscard",
+    "quota",
+    "usrquota",
+    "grpquota",
+    "prjquota",
+    "noquota",
 ];
 
 /// Takes an option of F2FS, most of them by the kernel's words; false if it is none.
-fn f2fs_option(word: &str, context: &mut Context) -> Result<bool, String> {
-    let rule = &mut context.compression;
+fn f2fs_option(word: &str, f2fs: &mut F2fsOptions) -> Result<bool, String> {
+    let rule = &mut f2fs.compression;
+    if let Some((_, kind)) = QuotaKind::NAMED.iter().find(|(name, _)| *name == word) {
+        f2fs.enforced.push(*kind);
+        return Ok(true);
+    }
     match word.split_once('=') {
-        None if word == "atgc" => context.idle_cleaning = IdleCleaning::AgeThreshold,
-        None if word == "nodiscard" => context.discard = false,
+        None if word == "atgc" => f2fs.idle_cleaning = IdleCleaning::AgeThreshold,
+        None if word == "nodiscard" => f2fs.discard = false,
         None if word == "compress_chksum" => rule.checksum = true,
-        Some(("mode", mode)) => context.logging = options::named("mode", mode, &Logging::NAMED)?,
+        None if word == "noquota" => f2fs.enforced.clear(),
+        Some(("mode", mode)) => f2fs.logging = options::named("mode", mode, &Logging::NAMED)?,
         Some(("active_logs", logs)) => {
-            context.streams = options::named("active_logs", logs, &Streams::NAMED)?;
+            f2fs.streams = options::named("active_logs", logs, &Streams::NAMED)?;
         }
-        Some(("in_place", rule)) => context.in_place = options::named("in_place", rule, &InPlace::NAMED)?,
+        Some(("in_place", rule)) => f2fs.in_place = options::named("in_place", rule, &InPlace::NAMED)?,
         Some(("compress_algorithm", method)) => rule.method = Method::parse(method)?,
         Some(("compress_log_size", size)) => rule.log_blocks = log_size(size)?,
         Some(("compress_extension", name)) => rule.extensions.push(name.to_owned()),

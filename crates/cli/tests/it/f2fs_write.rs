@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::Command,
 };
@@ -265,6 +266,49 @@ fn flags_and_projects_of_a_mount_are_set_and_guarded() {
             assert!(["d", "A", flag].iter().all(|flag| log.contains(flag)), "{log}");
         });
     }
+}
+
+/// Limits that the command sets bind whoever is not root, on mounts that ask for them.
+#[test]
+fn limits_are_set_and_bind_the_users_of_a_mount() {
+    let world = World::new();
+    world.say("mkfs -t f2fs --size 64M -O extra_attr,project_quota,quota_ino card").good();
+    let shown = |line: &str| world.say(line).good();
+    let before = shown("quota card");
+    assert!(shown("quota --dry-run card -u 54321 --inodes 0:2").contains(" 2 "));
+    assert_eq!(shown("quota card"), before);
+    shown("quota card -u 54321 --inodes 0:2 --space 4k:1M");
+    shown("quota card -p 7 --inodes 8:9");
+    let list: serde_json::Value = serde_json::from_str(&shown("quota --json card -u 54321")).unwrap();
+    let quota = &list["quotas"][0];
+    assert_eq!((&quota["bytes"]["soft"], &quota["bytes"]["hard"]), (&4096.into(), &(1 << 20).into()));
+    assert_eq!((&quota["inodes"]["used"], &quota["inodes"]["hard"]), (&0.into(), &2.into()));
+    world.say("quota card -u 54321 --inodes 2").bad(2, &["SOFT:HARD"]);
+    world.say("quota card --inodes 0:2").bad(2, &[]);
+    sound(&world);
+    if !can_mount() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = world.path("dir");
+    let user = ["--reuid", "54321", "--regid", "54321", "--clear-groups", "touch"];
+    let make = |name| Command::new("setpriv").args(user).arg(name).current_dir(&dir).output().unwrap();
+    mounted(&world, "mount --daemon -o allow_other,usrquota,prjquota card dir", || {
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(make("one").status.success() && make("two").status.success());
+        let refused = make("three");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains("quota"), "{said}");
+        fs::write(dir.join("three"), "").unwrap();
+        fs::create_dir(dir.join("project")).unwrap();
+        let chattr = Command::new("chattr").args(["-p", "7", "+P", "project"]).current_dir(&dir).status();
+        assert!(chattr.unwrap().success());
+        let space =
+            Command::new("stat").args(["-fc", "%c %d", "project"]).current_dir(&dir).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&space.stdout), "8 7\n");
+    });
+    sound(&world);
+    mounted(&world, "mount --daemon -o allow_other card dir", || assert!(make("more").status.success()));
+    sound(&world);
 }
 
 #[test]

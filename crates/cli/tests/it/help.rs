@@ -21,6 +21,7 @@ const VERBS: &[&str] = &[
     "rm",
     "mv",
     "ln",
+    "quota",
     "seal",
     "info",
     "df",

@@ -43,7 +43,7 @@ pub(crate) struct RawQuotaLeaf {
 }
 
 /// An entry of a quota file, raw: 72 bytes.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct RawQuotaEntry {
     pub(crate) id: U32,
@@ -51,9 +51,11 @@ pub(crate) struct RawQuotaEntry {
     pub(crate) inode_hard: U64,
     pub(crate) inode_soft: U64,
     pub(crate) inodes: U64,
+    /// Limits on space, in units of 1024 bytes.
     pub(crate) bytes_hard: U64,
     pub(crate) bytes_soft: U64,
     pub(crate) bytes: U64,
+    /// Seconds since 1970 from which on the soft limits hold, or 0.
     pub(crate) bytes_time: U64,
     pub(crate) inode_time: U64,
 }

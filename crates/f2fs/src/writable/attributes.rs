@@ -14,7 +14,8 @@ use super::{
 use crate::{
     crypt::NoKeyName,
     error::{Error, Result},
-    layout::{ExtraAttr, Nid},
+    layout::{ExtraAttr, InodeFlags, Nid},
+    quota::QuotaKind,
 };
 
 /// Entries of a directory that are looked up at a time.
@@ -175,4 +176,21 @@ pub(super) fn space(commit: &Commit) -> SpaceInfo {
         free_inodes: numbers,
         name_max: 255,
     }
+}
+
+/// Space and inodes for files below a directory: no more than its project may have, if it hands that down.
+pub(super) fn space_at(commit: &Commit, dir: Nid) -> Result<SpaceInfo> {
+    let (mut space, inode) = (space(commit), commit.tree().inode(dir)?);
+    let project = inode.extra.filter(|_| inode.flags.has(InodeFlags::PROJECT_INHERIT));
+    let usage = commit.tree().blocks().nodes().usage();
+    let Some(quota) = project.and_then(|extra| usage.quota(QuotaKind::Project, extra.project)) else {
+        return Ok(space);
+    };
+    if let Some((limit, rest)) = quota.inodes.rest() {
+        (space.inodes, space.free_inodes) = (space.inodes.min(limit), space.free_inodes.min(rest));
+    }
+    if let Some((limit, rest)) = quota.bytes.rest() {
+        (space.total_bytes, space.free_bytes) = (space.total_bytes.min(limit), space.free_bytes.min(rest));
+    }
+    Ok(space)
 }

@@ -2,13 +2,12 @@
 
 use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
-use super::{cleaner::Cleaner, content, options::IdleCleaning, tree::Tree, usage::KINDS};
+use super::{cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
 use crate::{
-    error::{Error, Place, Result, corrupt},
-    layout::Nid,
-    write::{pack::Reserve, quota_file::QuotaFile, victims::Rule},
+    error::{Error, Result},
+    write::{pack::Reserve, victims::Rule},
 };
-use pumice_vfs::Errno;
+use pumice_vfs::{Errno, Timestamp};
 
 /// Free segments that a call leaves, and that it must leave: survivors of one that is cleaned are written to them, and the nodes
 /// that lead there.
@@ -99,6 +98,12 @@ impl Commit {
     pub(super) fn check_claimed(&self, before: u64) -> Result<()> {
         let now = self.claimed();
         if now > before && now > self.reserve.users { Err(Error::Errno(Errno::NoSpace)) } else { Ok(()) }
+    }
+
+    /// Checks, behind a call, that it gave nobody more than quotas allow, if they bind the caller.
+    pub(super) fn check_quotas(&mut self, is_bound: bool, now: Timestamp) -> Result<()> {
+        let usage = self.tree.blocks_mut().nodes_mut().usage_mut();
+        if usage.settle(is_bound, now) { Ok(()) } else { Err(Error::Errno(Errno::Quota)) }
     }
 
     /// Sees to it that a call has room: by a checkpoint, if that gives some back, and by cleaning. [`Errno::NoSpace`] otherwise.
@@ -249,11 +254,7 @@ impl Commit {
 
     fn write(&mut self, elapsed: u64, is_clean: bool) -> Result<()> {
         self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
-        for (kind, file) in (0..KINDS).zip(self.tree.blocks().nodes().usage().files()) {
-            if !file.is_null() {
-                self.write_usage(kind, file)?;
-            }
-        }
+        quota::write_usage(self.tree.blocks_mut())?;
         self.tree.blocks_mut().flush()?;
         let (orphans, reserve) = (self.tree.orphans(), self.reserve);
         let nodes = self.tree.blocks_mut().nodes_mut();
@@ -262,44 +263,6 @@ impl Commit {
         self.committed = self.changes();
         self.is_roomy = self.has_room(Need { data: ROOMY, nodes: ROOMY }) && self.has_room_for_chain(ROOMY);
         Ok(())
-    }
-
-    /// Makes a quota file anew, without entries.
-    pub(super) fn empty_quota(&mut self, kind: usize) -> Result<()> {
-        let file = self.tree.blocks().nodes().usage().files().get(kind).copied().unwrap_or(Nid::NULL);
-        let blocks = self.tree.blocks_mut();
-        let mut inode = blocks.nodes().inode(file)?;
-        let bytes = QuotaFile::empty(kind).to_bytes();
-        content::set_size(blocks, &mut inode, 0)?;
-        content::write(blocks, &mut inode, 0, &bytes)?;
-        blocks.nodes_mut().put(&inode)
-    }
-
-    /// Brings a quota file up to date.
-    fn write_usage(&mut self, kind: usize, file: Nid) -> Result<()> {
-        let blocks = self.tree.blocks_mut();
-        let changes = blocks.nodes_mut().usage_mut().take(kind);
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let mut inode = blocks.nodes().inode(file)?;
-        // A file that claims more than the volume has is not read into memory.
-        let most = blocks.nodes().writer().super_block().main_bytes();
-        let size = usize::try_from(inode.size).ok().filter(|_| inode.size <= most);
-        let too_long = || corrupt(Place::Inode(file), "bytes of a quota file are", inode.size, most);
-        let mut bytes = vec![0; size.ok_or_else(too_long)?];
-        content::read(blocks, &inode, 0, &mut bytes)?;
-        let broken =
-            || corrupt(Place::Inode(file), "a quota file makes no sense; its bytes are", inode.size, 0_u32);
-        let mut quota = QuotaFile::parse(kind, &bytes).ok_or_else(broken)?;
-        blocks.nodes_mut().usage_mut().know(kind, quota.ids().chain(changes.keys().copied()));
-        for (id, (inodes, bytes)) in changes {
-            quota.change(id, inodes, bytes);
-        }
-        let bytes = quota.to_bytes();
-        content::write(blocks, &mut inode, 0, &bytes)?;
-        content::set_size(blocks, &mut inode, bytes.len() as u64)?;
-        blocks.nodes_mut().put(&inode)
     }
 }
 

@@ -112,6 +112,16 @@ fn read_stand(
     Ok(())
 }
 
+/// All bytes of a file, which may not claim more than the volume has.
+pub(super) fn whole(blocks: &Blocks, inode: &Inode) -> Result<Vec<u8>> {
+    let most = blocks.nodes().writer().super_block().main_bytes();
+    let size = usize::try_from(inode.size).ok().filter(|_| inode.size <= most);
+    let too_long = || corrupt(Place::Inode(inode.ino), "bytes of a file are", inode.size, most);
+    let mut bytes = vec![0; size.ok_or_else(too_long)?];
+    read(blocks, inode, 0, &mut bytes)?;
+    Ok(bytes)
+}
+
 /// Writes `data` from byte `offset` on; the file grows as needed. The caller puts the inode.
 pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
     let end = offset.saturating_add(data.len() as u64);

@@ -3,7 +3,7 @@
 use pumice_media::BlockDevice;
 use pumice_vfs::{Errno, FileKind, NewNode, Timestamp};
 
-use super::{NAMES, WritableF2fs, mount, options::WritableOptions};
+use super::{NAMES, WritableF2fs, mount, options::WritableOptions, quota};
 use crate::{
     error::{Error, Result},
     layout::Nid,
@@ -38,7 +38,7 @@ impl WritableF2fs {
 
     /// Makes a quota file anew: of users (0), groups (1) or projects (2).
     pub(crate) fn empty_quota(&self, kind: usize) -> Result<()> {
-        self.change(NAMES, |commit, _| commit.empty_quota(kind))
+        self.change(NAMES, |commit, _| quota::empty(commit.tree_mut().blocks_mut(), kind))
     }
 
     /// Has a quota file count more inodes and bytes, or fewer.

@@ -22,17 +22,21 @@ mod flags;
 mod fsync;
 mod index;
 mod keys;
+mod limits;
 mod mend;
 mod mount;
 mod nodes;
 mod options;
 mod permission;
 mod promises;
+mod quota;
 mod replay;
 mod sealing;
 mod tree;
 mod usage;
 mod xattrs;
+
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pumice_media::BlockDevice;
@@ -50,6 +54,7 @@ use self::{
 use crate::{
     error::{self, Error},
     layout::{Inode, InodeFlags, Nid, file_kind},
+    quota::{Quota, QuotaKind},
     recovery::Recovery,
 };
 
@@ -69,11 +74,15 @@ const PIECE: usize = 1 << 20;
 /// may have written some of it. After a failed write nothing more is written: calls that change anything fail with
 /// [`Errno::ReadOnly`].
 pub struct WritableF2fs {
-    state: Mutex<State>,
-    clock: Clock,
+    state: Arc<Mutex<State>>,
+    clock: Arc<Clock>,
     /// The time of the mount, and the seconds of earlier mounts.
     start: (Timestamp, u64),
     recovery: Recovery,
+    /// The same volume for callers that quotas limit, if any are enforced; `None` there, too.
+    limited: Option<Box<WritableF2fs>>,
+    /// Quotas limit its callers.
+    is_limited: bool,
 }
 
 struct State {
@@ -107,13 +116,27 @@ impl WritableF2fs {
     fn of(opened: Opened, options: WritableOptions, now: Timestamp) -> WritableF2fs {
         let Opened { tree, recovery, reserve, elapsed, .. } = opened;
         let commit = Commit::new(tree, options.idle_cleaning, reserve);
-        let state = Mutex::new(State { commit, failed: None });
-        WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery }
+        let state = Arc::new(Mutex::new(State { commit, failed: None }));
+        let (clock, start) = (Arc::new(options.clock), (now, elapsed));
+        let of = |is_limited| {
+            let (state, clock) = (state.clone(), clock.clone());
+            WritableF2fs { state, clock, start, recovery, limited: None, is_limited }
+        };
+        let limited = (!options.enforced.is_empty()).then(|| Box::new(of(true)));
+        WritableF2fs { limited, ..of(false) }
     }
 
     /// The files that were rolled forward.
     pub fn recovery(&self) -> Recovery {
         self.recovery
+    }
+
+    /// Gives an owner other limits. Its use is counted, and times of grace begin now, whatever stands in `quota`.
+    pub fn set_quota(&self, kind: QuotaKind, quota: Quota) -> error::Result<()> {
+        self.change(NAMES, |commit, now| quota::set(commit.tree_mut().blocks_mut(), kind, quota, now))?;
+        let mut state = self.state.lock();
+        let blocks = state.commit.tree_mut().blocks_mut();
+        if blocks.nodes().usage().enforces(kind.index()) { quota::enforce(blocks, kind) } else { Ok(()) }
     }
 
     /// Makes a last checkpoint. Inodes without a name go, though they are held.
@@ -155,7 +178,11 @@ impl WritableF2fs {
         let before = state.commit.claimed();
         state.commit.tree_mut().begin();
         let done = work(&mut state.commit, now);
-        let done = done.and_then(|done| state.commit.check_claimed(before).map(|()| done));
+        let done = done.and_then(|done| {
+            state.commit.check_claimed(before)?;
+            state.commit.check_quotas(self.is_limited, now)?;
+            Ok(done)
+        });
         match &done {
             Ok(_) => state.commit.tree_mut().keep(),
             Err(_) => state.commit.tree_mut().take_back(),
@@ -301,6 +328,15 @@ impl FileSystem for WritableF2fs {
     fn space(&self) -> Result<SpaceInfo> {
         let state = self.state.lock();
         Ok(attributes::space(&state.commit))
+    }
+
+    fn space_at(&self, dir: Ino) -> Result<SpaceInfo> {
+        let dir = self.nid(dir)?;
+        Ok(self.look(|commit| attributes::space_at(commit, dir))?)
+    }
+
+    fn limited(&self) -> &dyn FileSystem {
+        self.limited.as_deref().unwrap_or(self)
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr> {

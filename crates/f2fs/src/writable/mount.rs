@@ -8,6 +8,7 @@ use super::{
     keys::Keys,
     nodes::Nodes,
     options::{InPlace, Logging, WritableOptions},
+    quota,
     replay::{replay, replay_sound},
     tree::Tree,
 };
@@ -82,6 +83,9 @@ pub(super) fn open(
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
     let mut tree = load(nodes.volume(), device, options, now)?;
+    for kind in &options.enforced {
+        quota::enforce(tree.blocks_mut(), *kind)?;
+    }
     if recovery.inodes > 0 {
         replay(&mut tree, &nodes)?;
     }

@@ -7,6 +7,7 @@ use pumice_vfs::Clock;
 use crate::{
     compression::CompressionRule,
     crypt::{Keyring, NONCE_BYTES},
+    quota::QuotaKind,
     write::streams::Streams,
 };
 
@@ -29,6 +30,8 @@ pub struct WritableOptions {
     pub compression: CompressionRule,
     /// The device is told of segments that a checkpoint has freed whole.
     pub discard: bool,
+    /// The quotas whose limits are enforced, on calls through [`pumice_vfs::FileSystem::limited`]. All are counted.
+    pub enforced: Vec<QuotaKind>,
     /// The keys of encrypted files. Without them these are listed, and removed.
     pub keys: Option<MasterKeys>,
 }
@@ -47,7 +50,7 @@ pub struct MasterKeys {
 
 impl WritableOptions {
     /// The defaults: a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and
-    /// benefit, no extension that asks for compression, discards, and no keys.
+    /// benefit, no extension that asks for compression, discards, no limits, and no keys.
     pub fn new(clock: Clock) -> WritableOptions {
         WritableOptions {
             cache_bytes: 16 << 20,
@@ -58,6 +61,7 @@ impl WritableOptions {
             idle_cleaning: IdleCleaning::CostBenefit,
             compression: CompressionRule::default(),
             discard: true,
+            enforced: Vec::new(),
             keys: None,
         }
     }

@@ -12,11 +12,14 @@ use crate::{
         QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION, RawQuotaEntry, RawQuotaHeader,
         RawQuotaLeaf,
     },
+    quota::{Quota, Share},
     word::{half, word},
 };
 
 /// A week, as Linux sets it.
 const GRACE_S: u32 = 7 * 24 * 60 * 60;
+/// Bytes of the unit of limits on space.
+const LIMIT_UNIT: u64 = 1024;
 /// Entries in a leaf.
 const PER_LEAF: usize = (QUOTA_BLOCK_BYTES - size_of::<RawQuotaLeaf>()) / size_of::<RawQuotaEntry>();
 
@@ -57,9 +60,40 @@ impl QuotaFile {
         for raw in entries.chunks_exact(size_of::<RawQuotaEntry>()) {
             let used = raw.iter().any(|byte| *byte != 0);
             if let Some(entry) = RawQuotaEntry::read_from_bytes(raw).ok().filter(|_| used) {
+                let entry = if entry == of_nothing() { RawQuotaEntry::new_zeroed() } else { entry };
                 self.entries.insert(entry.id.get(), entry);
             }
         }
+    }
+
+    /// The quotas of all ids that have an entry.
+    pub(crate) fn quotas(&self) -> impl Iterator<Item = Quota> {
+        self.entries.values().map(quota)
+    }
+
+    /// The quota of an id.
+    pub(crate) fn quota(&self, id: u32) -> Quota {
+        self.entries.get(&id).map_or(Quota { id, ..Quota::default() }, quota)
+    }
+
+    /// Seconds for which soft limits may be exceeded: on inodes, and on bytes.
+    pub(crate) fn grace(&self) -> [u64; 2] {
+        [self.header.grace_inodes, self.header.grace_bytes].map(|grace| grace.get().into())
+    }
+
+    /// Sets the limits of an id, and the times from which on soft ones hold; its use stays.
+    pub(crate) fn set_limits(&mut self, quota: &Quota) {
+        let (inodes, bytes) = (quota.inodes, quota.bytes);
+        let entry = self.entry(quota.id);
+        let unit = |limit: u64| U64::new(limit.div_ceil(LIMIT_UNIT));
+        (entry.inode_soft, entry.inode_hard) = (U64::new(inodes.soft), U64::new(inodes.hard));
+        (entry.bytes_soft, entry.bytes_hard) = (unit(bytes.soft), unit(bytes.hard));
+        (entry.inode_time, entry.bytes_time) = (U64::new(inodes.until), U64::new(bytes.until));
+    }
+
+    fn entry(&mut self, id: u32) -> &mut RawQuotaEntry {
+        let fresh = || RawQuotaEntry { id: U32::new(id), ..RawQuotaEntry::new_zeroed() };
+        self.entries.entry(id).or_insert_with(fresh)
     }
 
     /// The ids that have an entry.
@@ -69,14 +103,9 @@ impl QuotaFile {
 
     /// Inodes and bytes that an id uses change by so much.
     pub(crate) fn change(&mut self, id: u32, inodes: i64, bytes: i64) {
-        let fresh = || RawQuotaEntry { id: U32::new(id), ..RawQuotaEntry::new_zeroed() };
-        let entry = self.entries.entry(id).or_insert_with(fresh);
+        let entry = self.entry(id);
         entry.inodes = U64::new(entry.inodes.get().saturating_add_signed(inodes));
         entry.bytes = U64::new(entry.bytes.get().saturating_add_signed(bytes));
-        // An entry of zeros would be none.
-        if entry.as_bytes().iter().all(|byte| *byte == 0) {
-            entry.inode_time = U64::new(1);
-        }
     }
 
     /// The content of the file.
@@ -167,10 +196,35 @@ impl Blocks {
     }
 }
 
+/// The stored form of an entry of zeros, which would be none.
+fn of_nothing() -> RawQuotaEntry {
+    RawQuotaEntry { inode_time: U64::new(1), ..RawQuotaEntry::new_zeroed() }
+}
+
+fn quota(entry: &RawQuotaEntry) -> Quota {
+    let bytes = |limit: U64| limit.get().saturating_mul(LIMIT_UNIT);
+    let inodes = Share {
+        used: entry.inodes.get(),
+        soft: entry.inode_soft.get(),
+        hard: entry.inode_hard.get(),
+        until: entry.inode_time.get(),
+    };
+    let bytes = Share {
+        used: entry.bytes.get(),
+        soft: bytes(entry.bytes_soft),
+        hard: bytes(entry.bytes_hard),
+        until: entry.bytes_time.get(),
+    };
+    Quota { id: entry.id.get(), inodes, bytes }
+}
+
 fn leaf(entries: &[&RawQuotaEntry]) -> Block {
     let mut head = RawQuotaLeaf::new_zeroed();
     head.entries = U16::new(half(entries.len()));
-    let bytes = head.as_bytes().iter().chain(entries.iter().flat_map(|entry| entry.as_bytes()));
+    let is_zero = |entry: &RawQuotaEntry| entry.as_bytes().iter().all(|byte| *byte == 0);
+    let stored: Vec<RawQuotaEntry> =
+        entries.iter().map(|entry| if is_zero(entry) { of_nothing() } else { **entry }).collect();
+    let bytes = head.as_bytes().iter().chain(stored.as_bytes());
     let mut block = [0; QUOTA_BLOCK_BYTES];
     block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     block

@@ -16,6 +16,7 @@ mod over;
 pub(crate) mod policy;
 mod power;
 mod projects;
+mod quotas;
 mod sealed;
 mod streams;
 pub(crate) mod subject;

@@ -1,0 +1,407 @@
+//! Limits of users, groups and projects: who has no more than they allow, and who has.
+
+use std::{collections::BTreeMap, fmt::Write, fs};
+
+use pumice_f2fs::{
+    F2fs, MountOptions, Quota, QuotaKind, Share, WritableF2fs, WritableOptions,
+    check::Code,
+    crypt::Keyring,
+    repair::{Extent, plan},
+};
+use pumice_vfs::{
+    Errno, FileKind, FileSystem, FlagChange, Ino, NewNode, RenameMode, SetAttr, SpaceMode, XattrMode,
+    conformance::TestClock,
+};
+use xtask::{Machine, f2fs};
+
+use super::{
+    disk::{SharedDisk, save},
+    subject::{Shape, sound, volume},
+};
+
+const SHAPE: Shape = Shape { features: &["extra_attr", "project_quota", "quota_ino"], ..Shape::PLAIN };
+
+const BLOCK: u64 = 4096;
+const DAY: i64 = 24 * 3600;
+/// Clocks differ by the time that a guest takes to start.
+const SLACK: i64 = DAY / 2;
+const PROJECT_INHERIT: u32 = 0x2000_0000;
+
+/// Users; each is in group 100, and in group 200 besides.
+const ROOT: u32 = 0;
+const ANN: u32 = 1000;
+const BEN: u32 = 1001;
+const EVE: u32 = 1002;
+const GROUP: u32 = 200;
+const PROJECT: u32 = 7;
+
+/// Something that a user does.
+enum Deed {
+    Make(&'static str),
+    MakeDir(&'static str),
+    MakeFifo(&'static str),
+    MakeLink(&'static str),
+    /// Blocks, from one on, one by one.
+    Write(&'static str, u64, u64),
+    Resize(&'static str, u64),
+    Reserve(&'static str, u64),
+    /// An attribute that needs a block.
+    Attribute(&'static str),
+    Link(&'static str, &'static str),
+    Move(&'static str, &'static str),
+    Remove(&'static str),
+    Own(&'static str, u32),
+    Group(&'static str, u32),
+    Project(&'static str, u32),
+    /// Days go by.
+    Wait(i64),
+}
+
+use Deed::*;
+
+const DEEDS: [(u32, Deed); 71] = [
+    // Inodes: more than 4 for a while, and never more than 6.
+    (ANN, Make("home/a")),
+    (ANN, Make("home/b")),
+    (ANN, MakeDir("home/d")),
+    (ANN, Make("home/e")),
+    (ANN, MakeLink("home/l")),
+    (ANN, Make("home/f")),
+    (ANN, MakeFifo("home/p")),
+    (ANN, MakeDir("home/q")),
+    (ANN, MakeLink("home/r")),
+    (ROOT, Make("home/g")),
+    (ROOT, Own("home/g", ANN)),
+    (ANN, Make("home/f")),
+    (ANN, Move("home/a", "home/b")),
+    (ANN, Make("home/f")),
+    (ANN, Remove("home/l")),
+    (ANN, Make("home/f")),
+    (ANN, Make("home/h")),
+    (ANN, Link("home/b", "home/b2")),
+    (ANN, Remove("home/b")),
+    (ANN, Make("home/h")),
+    // Space: more than 24 KiB for a while, and never more than 40.
+    (ANN, Write("home/b2", 0, 6)),
+    (ANN, Write("home/b2", 6, 4)),
+    (ANN, Write("home/b2", 10, 1)),
+    (ANN, Write("home/b2", 1000, 1)),
+    (ANN, Write("home/b2", 3, 2)),
+    (ANN, Write("home/e", 0, 1)),
+    (ANN, Attribute("home/d")),
+    (ANN, Reserve("home/f", 1)),
+    (BEN, Write("home/b2", 10, 1)),
+    (ROOT, Write("home/b2", 10, 1)),
+    (ANN, Write("home/b2", 11, 1)),
+    (ANN, Resize("home/b2", 8 * BLOCK)),
+    (ANN, Attribute("home/d")),
+    (ANN, Reserve("home/f", 1)),
+    (ANN, Write("home/b2", 8, 1)),
+    (ANN, Resize("home/b2", 1 << 20)),
+    // A group has 2 inodes at most.
+    (ANN, Group("home/e", GROUP)),
+    (ANN, Group("home/g", GROUP)),
+    (ANN, Group("home/f", GROUP)),
+    (ROOT, Group("home/f", GROUP)),
+    (ANN, Group("home/g", 100)),
+    (ANN, Group("home/b2", GROUP)),
+    (ANN, Group("home/e", 100)),
+    (ANN, Group("home/b2", GROUP)),
+    // A project has 3 inodes at most, the directory among them, and more than 8 KiB for a while, but not more than 16.
+    (BEN, Make("project/one")),
+    (BEN, Make("project/two")),
+    (BEN, Make("project/three")),
+    (BEN, Make("other")),
+    (BEN, Project("other", PROJECT)),
+    (BEN, Write("project/one", 0, 4)),
+    (BEN, Write("project/two", 0, 1)),
+    (BEN, Remove("project/two")),
+    (BEN, Project("other", PROJECT)),
+    (BEN, Write("other", 0, 1)),
+    (ROOT, Write("other", 0, 1)),
+    // Nobody is above a soft limit for more than a week.
+    (EVE, Make("eve-2")),
+    (ANN, Remove("home/e")),
+    (ROOT, Wait(6)),
+    (ANN, Make("home/e")),
+    (EVE, Make("eve-3")),
+    (ROOT, Wait(2)),
+    (EVE, Make("eve-4")),
+    (ROOT, Make("home/root")),
+    (ANN, Remove("home/e")),
+    (ANN, Make("home/e")),
+    (ANN, Resize("home/b2", 7 * BLOCK)),
+    (ANN, Write("home/b2", 7, 1)),
+    (ANN, Resize("home/b2", 0)),
+    (ANN, Write("home/b2", 0, 7)),
+    (BEN, Write("project/one", 4, 1)),
+    (BEN, Project("project/one", 0)),
+];
+
+impl Deed {
+    /// It in the shell, at a time.
+    fn shell(&self, now: i64) -> String {
+        match self {
+            Make(path) => format!("printf '' >{path}"),
+            MakeDir(path) => format!("mkdir {path}"),
+            MakeFifo(path) => format!("mkfifo {path}"),
+            MakeLink(path) => format!("ln -s target {path}"),
+            Write(path, first, count) => {
+                format!("dd if=/dev/zero of={path} bs={BLOCK} seek={first} count={count} conv=notrunc")
+            }
+            Resize(path, size) => format!("truncate -s {size} {path}"),
+            Reserve(path, blocks) => format!("fallocate -l {} {path}", blocks * BLOCK),
+            Attribute(path) => format!("setfattr -n user.large -v {:03000} {path}", 1),
+            Link(old, new) => format!("ln {old} {new}"),
+            Move(old, new) => format!("mv -f {old} {new}"),
+            Remove(path) => format!("rm -f {path}"),
+            Own(path, user) => format!("chown {user} {path}"),
+            Group(path, group) => format!("chgrp {group} {path}"),
+            Project(path, project) => format!("chattr -p {project} {path}"),
+            Wait(_) => format!("date -s @{now} >/dev/null"),
+        }
+    }
+
+    /// It here.
+    fn perform(&self, fs: &dyn FileSystem, uid: u32, clock: &TestClock) -> pumice_vfs::Result<()> {
+        let make = |path, kind| {
+            let (dir, name) = place(fs, path);
+            let target = if kind == FileKind::Symlink { &b"target"[..] } else { b"" };
+            let node = NewNode { kind, perm: 0o777, uid, gid: 100, rdev: 0, target };
+            fs.create(dir, name, &node).map(drop)
+        };
+        let set = |path, change: SetAttr| fs.set_attr(find(fs, path), &change).map(drop);
+        let none = SetAttr::default();
+        match *self {
+            Make(path) => make(path, FileKind::File),
+            MakeDir(path) => make(path, FileKind::Dir),
+            MakeFifo(path) => make(path, FileKind::Fifo),
+            MakeLink(path) => make(path, FileKind::Symlink),
+            Write(path, first, count) => {
+                let mut blocks = first..first + count;
+                blocks.try_for_each(|at| fs.write(find(fs, path), at * BLOCK, &[0; 4096]))
+            }
+            Resize(path, size) => set(path, SetAttr { size: Some(size), ..none }),
+            Reserve(path, blocks) => {
+                fs.allocate(find(fs, path), SpaceMode::Reserve { keep_size: false }, 0, blocks * BLOCK)
+            }
+            Attribute(path) => fs.set_xattr(find(fs, path), b"user.large", &[b'0'; 3000], XattrMode::Either),
+            Link(old, new) => {
+                let (dir, name) = place(fs, new);
+                fs.link(find(fs, old), dir, name).map(drop)
+            }
+            Move(old, new) => {
+                let ((from, old), (to, new)) = (place(fs, old), place(fs, new));
+                fs.rename(from, old, to, new, RenameMode::Replace)
+            }
+            Remove(path) => {
+                let (dir, name) = place(fs, path);
+                fs.unlink(dir, name)
+            }
+            Own(path, user) => set(path, SetAttr { uid: Some(user), ..none }),
+            Group(path, group) => set(path, SetAttr { gid: Some(group), ..none }),
+            Project(path, project) => {
+                fs.set_flags(find(fs, path), &FlagChange { bits: 0, mask: 0, project: Some(project) })
+            }
+            Wait(days) => {
+                clock.pass(days * DAY);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The directory of a path, and its last name.
+fn place<'a>(fs: &dyn FileSystem, path: &'a str) -> (Ino, &'a [u8]) {
+    match path.split_once('/') {
+        Some((dir, name)) => (fs.lookup(Ino::ROOT, dir.as_bytes()).unwrap().ino, name.as_bytes()),
+        None => (Ino::ROOT, path.as_bytes()),
+    }
+}
+
+fn find(fs: &dyn FileSystem, path: &str) -> Ino {
+    let (dir, name) = place(fs, path);
+    fs.lookup(dir, name).unwrap().ino
+}
+
+fn open(disk: &SharedDisk, clock: &TestClock) -> WritableF2fs {
+    let options = WritableOptions {
+        cache_bytes: 1 << 20,
+        enforced: QuotaKind::ALL.to_vec(),
+        ..WritableOptions::new(clock.clock())
+    };
+    WritableF2fs::mount(Box::new(disk.clone()), options).unwrap()
+}
+
+/// A volume with limits, on inodes and on KiB. One user is above hers already.
+fn limited(clock: &TestClock) -> SharedDisk {
+    let disk = SharedDisk::of(4096, volume(64 << 20, &SHAPE, clock).bytes_now());
+    let fs = open(&disk, clock);
+    let share = |soft, hard| Share { soft, hard, ..Share::default() };
+    let set = |kind, id, inodes: (u64, u64), kibibytes: (u64, u64)| {
+        let bytes = share(kibibytes.0 << 10, kibibytes.1 << 10);
+        fs.set_quota(kind, Quota { id, inodes: share(inodes.0, inodes.1), bytes }).unwrap();
+    };
+    set(QuotaKind::User, ANN, (4, 6), (24, 40));
+    set(QuotaKind::User, EVE, (1, 0), (0, 0));
+    set(QuotaKind::Group, GROUP, (0, 2), (0, 0));
+    for (name, uid) in [("home", ANN), ("project", ROOT)] {
+        MakeDir(name).perform(&fs, uid, clock).unwrap();
+        let open = SetAttr { perm: Some(0o777), ..SetAttr::default() };
+        fs.set_attr(find(&fs, name), &open).unwrap();
+    }
+    fs.set_attr(Ino::ROOT, &SetAttr { perm: Some(0o777), ..SetAttr::default() }).unwrap();
+    let change = FlagChange { bits: PROJECT_INHERIT, mask: PROJECT_INHERIT, project: Some(PROJECT) };
+    fs.set_flags(find(&fs, "project"), &change).unwrap();
+    set(QuotaKind::Project, PROJECT, (0, 3), (8, 16));
+    for name in ["eve", "eve-1"] {
+        Make(name).perform(fs.limited(), EVE, clock).unwrap();
+    }
+    fs.unmount().unwrap();
+    disk
+}
+
+/// The quotas of all owners that have some, by kind and number; times of grace as days from the first moment.
+fn quotas(disk: &SharedDisk) -> BTreeMap<(String, u32), Quota> {
+    let how = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+    let fs = F2fs::mount(vec![Box::new(disk.clone())], how).unwrap();
+    let start = TestClock::new().now().seconds;
+    let days = |share: Share| {
+        let until = i64::try_from(share.until).unwrap();
+        Share { until: ((until - start + SLACK) / DAY).max(0).unsigned_abs(), ..share }
+    };
+    let of = |kind: QuotaKind| {
+        let all = fs.quotas(kind).unwrap().unwrap().into_iter();
+        let used = all.filter(|quota| quota.inodes.used > 0 || quota.inodes.hard > 0);
+        used.map(move |quota| {
+            let quota = Quota { inodes: days(quota.inodes), bytes: days(quota.bytes), ..quota };
+            ((kind.to_string(), quota.id), quota)
+        })
+    };
+    QuotaKind::ALL.into_iter().flat_map(of).collect()
+}
+
+/// All deeds, one shell after the other: each is for the deeds in a row of one user. Deeds and errors are told in
+/// /host/said.
+fn script(start: i64) -> String {
+    let mut script = format!(
+        "date -s @{start} >/dev/null
+mount -t f2fs -o noatime,usrquota,grpquota,prjquota /dev/vda /mnt
+cd /mnt
+umask 0
+chmod 777 /tmp
+exec 3>/host/said
+"
+    );
+    let (mut now, mut last) = (start, None);
+    for (number, (uid, deed)) in DEEDS.iter().enumerate() {
+        if let Wait(days) = deed {
+            now += days * DAY;
+        }
+        if last != Some(uid) {
+            script.push_str(if last.is_some() { "END\n" } else { "" });
+            writeln!(
+                script,
+                "setpriv --reuid {uid} --regid 100 --groups 100,{GROUP} sh -s <<'END'
+told() {{
+    if [ $1 = 0 ]; then echo $2 done >&3; return; fi
+    read -r line </tmp/{uid}
+    case $line in *'quota exceeded'*) line=quota;; esac
+    echo $2 $line >&3
+}}"
+            )
+            .unwrap();
+            last = Some(uid);
+        }
+        writeln!(script, "{{ {}; }} 2>/tmp/{uid}; told $? {number}", deed.shell(now)).unwrap();
+    }
+    script.push_str("END\nstat -f -c '%b %f %c %d' project >/host/space\ncd /\numount /mnt\n");
+    script
+}
+
+/// What everybody may do here and in Linux is the same, and so is their use in the end.
+#[test]
+fn limits_hold_as_in_linux() {
+    let Some(machine) = Machine::for_test() else { return };
+    let clock = TestClock::new();
+    let ours = limited(&clock);
+    sound(&ours);
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = place.path().join("theirs");
+    save(&ours, &path);
+    let run =
+        f2fs::run_in_kernel(&machine, std::slice::from_ref(&path), &script(clock.now().seconds)).unwrap();
+    let said = run.file("said").unwrap();
+    let fs = open(&ours, &clock);
+    let here = DEEDS.iter().enumerate().map(|(number, (uid, deed))| {
+        let fs: &dyn FileSystem = if *uid == ROOT { &fs } else { fs.limited() };
+        match deed.perform(fs, *uid, &clock) {
+            Ok(()) => format!("{number} done"),
+            Err(error) if error.errno() == Errno::Quota => format!("{number} quota"),
+            Err(error) => format!("{number} {error}"),
+        }
+    });
+    let here: Vec<String> = here.collect();
+    let deeds = DEEDS.iter().map(|(uid, deed)| format!("{uid}: {}", deed.shell(0)));
+    let both = here.iter().map(String::as_str).zip(said.lines()).zip(deeds);
+    let unlike: Vec<_> = both.filter(|((ours, theirs), _)| ours != theirs).collect();
+    assert!(unlike.is_empty(), "here, in Linux: {unlike:#?}");
+    assert_eq!(said.lines().count(), DEEDS.len());
+    assert!(here.iter().filter(|line| line.ends_with("quota")).count() >= 20, "{here:#?}");
+    let space = fs.space_at(find(&fs, "project")).unwrap();
+    let blocks = [space.total_bytes, space.free_bytes].map(|bytes| bytes / BLOCK);
+    let space = format!("{} {} {} {}\n", blocks[0], blocks[1], space.inodes, space.free_inodes);
+    assert_eq!(space, run.file("space").unwrap());
+    fs.unmount().unwrap();
+    sound(&ours);
+    let theirs = SharedDisk::of(4096, fs::read(&path).unwrap());
+    // Linux wants a check of the quota files when it refused another owner. Nothing but that is to be mended.
+    let mended = plan(Box::new(theirs.clone()), Extent::Safe, clock.now(), 1, &mut |_, _| ()).unwrap();
+    let fixes: Vec<Code> = mended.fixes().iter().map(|fix| fix.finding.code).collect();
+    assert_eq!(fixes, [Code::CheckpointFlag]);
+    mended.commit().unwrap();
+    sound(&theirs);
+    assert_eq!(quotas(&ours), quotas(&theirs));
+    // What Linux wrote goes on here.
+    let fs = open(&theirs, &clock);
+    assert_eq!(Make("eve-5").perform(fs.limited(), EVE, &clock).unwrap_err().errno(), Errno::Quota);
+}
+
+/// A file counts as long as it is open, and one that fsync promised counts after a power cut. A call that fails counts
+/// nothing.
+#[test]
+fn open_files_and_promises_count() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let fs = open(&disk, &clock);
+    let refused = |deed: Deed, fs: &WritableF2fs| {
+        assert_eq!(deed.perform(fs.limited(), ANN, &clock).unwrap_err().errno(), Errno::Quota);
+    };
+    let done = |deed: Deed, fs: &WritableF2fs| deed.perform(fs.limited(), ANN, &clock).unwrap();
+    for name in ["home/a", "home/b", "home/c", "home/d", "home/e"] {
+        done(Make(name), &fs);
+    }
+    done(Write("home/a", 0, 9), &fs);
+    let file = find(&fs, "home/a");
+    fs.hold(file).unwrap();
+    done(Remove("home/a"), &fs);
+    for _ in 0..9 {
+        refused(Make("home/a"), &fs);
+        refused(Reserve("home/b", 2), &fs);
+    }
+    done(Write("home/b", 0, 1), &fs);
+    fs.release(file).unwrap();
+    done(Write("home/b", 1, 9), &fs);
+    refused(Write("home/c", 0, 1), &fs);
+    done(Resize("home/b", 0), &fs);
+    fs.sync().unwrap();
+    done(Write("home/c", 0, 8), &fs);
+    fs.fsync(find(&fs, "home/c"), false).unwrap();
+    drop(fs);
+    let fs = open(&disk, &clock);
+    assert_eq!(fs.recovery().inodes, 1);
+    refused(Reserve("home/c", 11), &fs);
+    done(Reserve("home/c", 10), &fs);
+    fs.unmount().unwrap();
+    sound(&disk);
+}
