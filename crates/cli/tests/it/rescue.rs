@@ -23,7 +23,7 @@ fn card() -> World {
     symlink("deep/er", from.join("link")).unwrap();
     let hole = File::create(from.join("hole")).unwrap();
     hole.write_all_at(b"middle", 3_000_000).unwrap();
-    hole.set_len(1 << 30).unwrap();
+    hole.set_len(64 << 20).unwrap();
     world.say("mkfs -t f2fs --size 96M --from from disk").good();
     world
 }
