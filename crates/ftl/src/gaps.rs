@@ -32,8 +32,6 @@ pub(crate) enum Risk {
 #[derive(Default)]
 pub(crate) struct Gaps {
     pub(crate) places: Vec<Gap>,
-    /// A page that is written twice was left out, for its copy is missing: trims or, with short tags, a summary.
-    pub(crate) is_alone: bool,
     /// The ends of segments, where pages have no tags of their own.
     pub(crate) tails: Vec<Tail>,
 }

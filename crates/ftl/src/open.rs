@@ -280,17 +280,25 @@ impl<'c> Server<'c> {
         Ok(replayed)
     }
 
-    /// Takes in a page without its copy, which may fade: trims or, with short tags, a summary. Returns the segments in
-    /// which nothing lives because of it.
+    /// Finds the segments in which nothing lives because of a page that may fade, for its copy is missing: trims or, with
+    /// short tags, a summary. It counts.
     pub(crate) fn take_in_alone(&mut self, trust: &mut Trust, replayed: &mut Replayed) -> Result<Vec<u32>> {
+        let without = *trust;
         *trust = trust.with(Sure::Alone);
-        if !self.unsure.is_alone_out() {
+        if self.unsure.alone().is_empty() {
             return Ok(Vec::new());
         }
         let is_free = |ftl: &Server<'_>| -> Vec<bool> {
             ftl.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
         };
-        let (before, sequence) = (is_free(self), self.sequence);
+        let sequence = self.sequence;
+        let mut left_out = 0;
+        // A summary counts until it is known that it may fade; one may be read that could not be read before.
+        while !self.shape.tagged && self.unsure.alone().len() > left_out {
+            left_out = self.unsure.alone().len();
+            self.replay(None, without)?;
+        }
+        let before = is_free(self);
         *replayed = self.replay(None, *trust)?;
         self.sequence = self.sequence.max(sequence);
         let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);

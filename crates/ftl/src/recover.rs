@@ -41,7 +41,7 @@ pub(crate) struct Range {
 /// The pages that count as any other, though a power cut may have stopped their programs so that they fade.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sure {
-    /// None of them.
+    /// None of them; summaries do until those are noted that may fade.
     Nothing,
     /// A page that is written twice, without its copy.
     Alone,
@@ -120,6 +120,8 @@ struct Gathered {
     begun: Vec<Begun>,
     /// Segments that were written since the checkpoint, with their last sequence numbers.
     touched: Vec<(u64, u32)>,
+    /// The segment of the newest page, if that is the first of two pages of trims and was left out.
+    alone: Option<u32>,
     /// The newest page, if it is not sure.
     unsure: Option<Held>,
     /// Blocks of the newest page and of those that the checkpoint names, if they count as sure.
@@ -156,6 +158,7 @@ impl<'c> Server<'c> {
             gaps: Gaps::default(),
             begun: Vec::new(),
             touched: heads.iter().map(|head| (0, head.block)).collect(),
+            alone: None,
             unsure: None,
             trusted: Vec::new(),
         };
@@ -168,11 +171,32 @@ impl<'c> Server<'c> {
             older.map_or(Ok(()), |older| self.take_segment(older, None, &mut gathered))?;
         }
         latest.map_or(Ok(()), |latest| self.take_latest(range, latest, &mut gathered))?;
+        if range.trust.sure < Sure::Alone {
+            let alone = self.find_alone(&gathered)?;
+            self.unsure.note_alone(alone);
+        }
         self.take_gaps(range, gathered)
     }
 
-    fn surveyor(&mut self, is_alone_sure: bool) -> Surveyor<'_, 'c> {
-        Surveyor { flash: &mut self.flash, shape: self.shape, is_alone_sure }
+    fn surveyor(&mut self) -> Surveyor<'_, 'c> {
+        Surveyor { flash: &mut self.flash, shape: self.shape, leaves_out_last: false }
+    }
+
+    /// True if the last summary of a segment does not count, for it may fade.
+    fn leaves_out_last(&self, range: Range, block: u32) -> bool {
+        range.trust.sure < Sure::Alone && self.unsure.alone().contains(&block)
+    }
+
+    /// The segments of which the last page is written twice and may fade: it has no copy, and nothing proves that it was
+    /// complete when the power went.
+    fn find_alone(&mut self, gathered: &Gathered) -> Result<Vec<u32>> {
+        let mut alone: Vec<u32> = gathered.alone.into_iter().collect();
+        for summary in tails::unproved(&self.shape, &gathered.gaps.tails, &self.record) {
+            if !self.surveyor().is_second(summary)? {
+                alone.push(summary.block);
+            }
+        }
+        Ok(alone)
     }
 
     /// The contents of a segment written since the checkpoint; `head` if it was one. The state of others is set.
@@ -191,12 +215,12 @@ impl<'c> Server<'c> {
         let known = head.map(|head| Known { contents: &head.contents, may_be_gone });
         let found = match is_of_log && !is_left_out {
             true => {
-                let mut surveyor = self.surveyor(range.trust.sure >= Sure::Alone);
+                let leaves_out_last = self.leaves_out_last(range, block);
+                let mut surveyor = Surveyor { leaves_out_last, ..self.surveyor() };
                 surveyor.survey(block, &segment, range.since, known, &mut own_gaps)?
             }
             false => None,
         };
-        gaps.is_alone |= own_gaps.is_alone;
         let void = self.identity.void;
         let is_void = |found: &Surveyed| void.block == block && found.last < void.sequence;
         if is_left_out || found.as_ref().is_some_and(is_void) {
@@ -220,7 +244,7 @@ impl<'c> Server<'c> {
     /// Takes in the segment that was written last, without the newest page of all if it is not sure.
     fn take_latest(&mut self, range: Range, mut latest: Surveyed, gathered: &mut Gathered) -> Result<()> {
         if latest.is_ended {
-            self.surveyor(true).leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+            self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
         }
         // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
         let is_last = latest.last >= self.identity.void.sequence;
@@ -245,9 +269,9 @@ impl<'c> Server<'c> {
             Some(newest)
                 if newest.tag.kind == Kind::Trim
                     && range.trust.sure < Sure::Alone
-                    && self.surveyor(true).is_first_trim(&newest)? =>
+                    && self.surveyor().is_first_trim(&newest)? =>
             {
-                gathered.gaps.is_alone = true;
+                gathered.alone = Some(latest.block);
                 Some(newest.place.index)
             }
             _ => None,
@@ -422,7 +446,6 @@ impl<'c> Server<'c> {
     /// Takes in the known contents of unreadable pages, and the trims.
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
         let mut gaps = core::mem::take(&mut gathered.gaps);
-        self.unsure.leave_out_alone(gaps.is_alone);
         let mut tails = core::mem::take(&mut gaps.tails);
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };

@@ -52,10 +52,10 @@ impl Contents {
         entries.into_iter().flatten().for_each(|entry| *entry = Entry::NONE);
     }
 
-    /// True if none of these pages holds anything.
-    pub(crate) fn is_blank(&self, shape: &Shape, mut pages: core::ops::Range<u32>) -> bool {
-        let is_blank = |(_, entries): (u64, &[Entry])| entries.iter().all(|entry| *entry == Entry::NONE);
-        pages.all(|index| self.pages(shape).nth(index as usize).is_none_or(is_blank))
+    /// Pages up to the last that holds something, with it.
+    pub(crate) fn filled(&self, shape: &Shape) -> u32 {
+        let last = self.entries.iter().rposition(|entry| *entry != Entry::NONE);
+        last.map_or(0, |last| count32(last / shape.slots as usize + 1))
     }
 
     /// The sequence number of the first page, from which the others are counted.

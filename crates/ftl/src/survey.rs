@@ -12,7 +12,7 @@ use crate::segments::{Segment, State};
 use crate::shape::{Place, Shape};
 use crate::summary::{Contents, Summary};
 use crate::tag::{Entry, Tag};
-use crate::tails::Tail;
+use crate::tails::{Last, Tail};
 use crate::trims;
 
 /// A page that was read, and is kept in memory: it may have been read for the last time.
@@ -73,8 +73,8 @@ pub(crate) struct Known<'a> {
 pub(crate) struct Surveyor<'a, 'c> {
     pub(crate) flash: &'a mut Flash<'c>,
     pub(crate) shape: Shape,
-    /// A summary without its copy counts, too.
-    pub(crate) is_alone_sure: bool,
+    /// The last summary does not count.
+    pub(crate) leaves_out_last: bool,
 }
 
 impl Surveyor<'_, '_> {
@@ -233,7 +233,7 @@ impl Surveyor<'_, '_> {
         Ok(!sequences.is_empty() && !may_be_gone)
     }
 
-    /// The last summary of a segment, or the one before if it has no copy and may fade. Its tail goes to the gaps.
+    /// The last summary of a segment, or the one before if that is left out. Its tail goes to the gaps.
     fn survey_summaries(
         &mut self,
         block: u32,
@@ -241,7 +241,9 @@ impl Surveyor<'_, '_> {
         since: u64,
         gaps: &mut Gaps,
     ) -> Result<Option<Contents>> {
-        if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
+        let (mut tail, last) = (Tail::blank(block), self.shape.pages - 1);
+        let mut found = self.summary_at(last, &mut tail)?;
+        if found.is_none() && self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
             gaps.tails.push(Tail::blank(block));
             return Ok(None);
         }
@@ -249,14 +251,16 @@ impl Surveyor<'_, '_> {
         let was_sealed = matches!(segment.state, State::Sealed | State::Stuck);
         if let Some(index) = u32::from(segment.used).checked_sub(1)
             && was_sealed
+            && found.is_none()
             && let Some(Summary { contents, .. }) = self.flash.read_summary(Place { block, index })?
             && is_older(&contents)
         {
             // Its last page is as it was at the checkpoint.
             return Ok(None);
         }
-        let mut tail = Tail::blank(block);
-        let mut found = self.last_summary(self.shape.pages, &mut tail)?;
+        if found.is_none() {
+            found = self.last_summary(last, &mut tail)?;
+        }
         if was_sealed && found.as_ref().is_some_and(|(_, summary)| is_older(&summary.contents)) {
             // It was not erased since the checkpoint, which knows the pages behind, too.
             return Ok(None);
@@ -264,9 +268,9 @@ impl Surveyor<'_, '_> {
         if let Some((index, Summary { contents, sequence, listed })) = &found
             && !is_older(contents)
         {
-            tail.summary = Some((*sequence, listed.clone()));
-            if !self.is_alone_sure && !self.is_copy(Place { block, index: *index }, contents)? {
-                gaps.is_alone = true;
+            let filled = contents.filled(&self.shape);
+            tail.summary = Some(Last { index: *index, filled, sequence: *sequence, listed: listed.clone() });
+            if self.leaves_out_last {
                 found = self.last_summary(*index, &mut Tail::blank(block))?;
             }
         }
@@ -286,30 +290,46 @@ impl Surveyor<'_, '_> {
     /// The last summary of a segment before page `end`, and its page; the pages behind it are its tail.
     fn last_summary(&mut self, end: u32, tail: &mut Tail) -> Result<Option<(u32, Summary)>> {
         for index in (0..end).rev() {
-            let place = Place { block: tail.block, index };
-            let found = self.flash.read_twice(place)?;
-            if !matches!(found, Found::Erased) {
-                tail.written = tail.written.max(index + 1);
-            }
-            match found {
-                Found::Unproved => tail.unread.push(index),
-                Found::Page(tag, page) if tag.kind == Kind::Summary => {
-                    if let Some(summary) = Summary::decode(&self.shape, place, &page.payload) {
-                        return Ok(Some((index, summary)));
-                    }
-                }
-                Found::Page(..) | Found::Erased => {}
+            let found = self.summary_at(index, tail)?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
     }
 
-    /// True if a summary is the second of two.
+    /// The summary in a page of a segment, and that page; another page is part of its tail.
+    fn summary_at(&mut self, index: u32, tail: &mut Tail) -> Result<Option<(u32, Summary)>> {
+        let place = Place { block: tail.block, index };
+        let found = self.flash.read_twice(place)?;
+        if !matches!(found, Found::Erased) {
+            tail.written = tail.written.max(index + 1);
+        }
+        match found {
+            Found::Unproved => tail.unread.push(index),
+            Found::Page(tag, page) if tag.kind == Kind::Summary => {
+                let summary = Summary::decode(&self.shape, place, &page.payload);
+                return Ok(summary.map(|summary| (index, summary)));
+            }
+            Found::Page(..) | Found::Erased => {}
+        }
+        Ok(None)
+    }
+
+    /// True if the summary in a page is the second of two.
+    pub(crate) fn is_second(&mut self, summary: Place) -> Result<bool> {
+        match self.flash.read_summary(summary)? {
+            Some(Summary { contents, .. }) => self.is_copy(summary, &contents),
+            None => Ok(false),
+        }
+    }
+
+    /// The same of one with these contents.
     fn is_copy(&mut self, summary: Place, contents: &Contents) -> Result<bool> {
         let (shape, Place { block, index: last }) = (self.shape, summary);
-        for index in last.saturating_sub(shape.reach)..last {
-            let is_blank = contents.is_blank(&shape, index..last);
-            if is_blank && self.flash.read_summary(Place { block, index })?.is_some() {
+        let from = contents.filled(&shape).max(last.saturating_sub(shape.reach));
+        for index in from..last {
+            if self.flash.read_summary(Place { block, index })?.is_some() {
                 return Ok(true);
             }
         }
@@ -350,7 +370,7 @@ impl Surveyor<'_, '_> {
 mod tests {
     use alloc::vec;
 
-    use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, Pairing, SimChip};
+    use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, Nand, Pairing, SimChip};
 
     use super::*;
     use crate::PolicyNames;
@@ -419,12 +439,33 @@ mod tests {
         for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
             let (mut disk, block, segment) = with_known_segment(geometry);
             let (mut gaps, since, shape) = (Gaps::default(), disk.sequence, disk.shape);
-            let mut surveyor = Surveyor { flash: &mut disk.flash, shape, is_alone_sure: false };
+            let mut surveyor = Surveyor { flash: &mut disk.flash, shape, leaves_out_last: false };
             let found = surveyor.survey(block, &segment, since, None, &mut gaps).unwrap();
             assert!(found.is_none(), "{geometry}");
             let judged = tails::judge(&shape, &gaps.tails, &Record::default(), &mut |_| Ok(true)).unwrap();
             assert_eq!((judged.missing, judged.unnamed), Default::default(), "{geometry}");
         }
+    }
+
+    /// A start after a power cut reads one summary of a full segment, if a later page proves that it was complete.
+    #[test]
+    fn a_full_segment_costs_a_start_one_page() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+32:16:400").unwrap());
+        create(&mut chip, &CreateOptions { block_bytes: 2048, ..CreateOptions::default() }, &mut |_, _| {})
+            .unwrap();
+        let mut disk = served(chip);
+        for lba in 0..900 {
+            disk.write(Lba(lba), &[1; 2048]).unwrap();
+        }
+        disk.flush().unwrap();
+        let (chip, opened) = (chip_of(&disk), u64::from(disk.opened.count()));
+        assert!(opened > 40 && !disk.shape.tagged, "{opened} segments");
+        let before = chip.stats().page_reads;
+        let reads = served(chip).chip().stats().page_reads - before;
+        let pages = u64::from(disk.info().gang_pages);
+        // Of those that were not opened yet the last page is read, too.
+        let named = disk.record.opened.as_ref().unwrap().len() as u64;
+        assert!(reads < (named + opened / 2) * pages, "{reads} reads for {opened} of {named} segments");
     }
 
     /// A closed disk, and a sealed segment of it with these pages dead.

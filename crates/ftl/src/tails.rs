@@ -8,6 +8,17 @@ use crate::error::Result;
 use crate::record::Record;
 use crate::shape::{Place, Shape};
 
+/// The last readable summary of a segment.
+pub(crate) struct Last {
+    /// Its page.
+    pub(crate) index: u32,
+    /// The pages that it names, but those behind the last that holds something.
+    pub(crate) filled: u32,
+    pub(crate) sequence: u64,
+    /// The segments that it lists.
+    pub(crate) listed: Vec<u32>,
+}
+
 /// The end of a segment as a start found it.
 pub(crate) struct Tail {
     pub(crate) block: u32,
@@ -19,8 +30,8 @@ pub(crate) struct Tail {
     pub(crate) unread: Vec<u32>,
     /// The index behind the last page that is not erased.
     pub(crate) written: u32,
-    /// The sequence number of that summary, and the segments that it lists, if it is no older than the checkpoint.
-    pub(crate) summary: Option<(u64, Vec<u32>)>,
+    /// That summary, if it is no older than the checkpoint.
+    pub(crate) summary: Option<Last>,
     /// The segment was sealed at the checkpoint, and nothing found in it is newer. What lives there by the table was not
     /// moved since, so that it was not erased.
     pub(crate) is_old: bool,
@@ -59,6 +70,27 @@ impl Tail {
     }
 }
 
+/// The last summaries of segments that no later summary or record lists with all that they name. What is listed was
+/// named by two copies before that.
+pub(crate) fn unproved(shape: &Shape, tails: &[Tail], record: &Record) -> Vec<Place> {
+    let mut listed: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut list = |pages: &[u32], sequence: u64| {
+        for page in pages {
+            let latest = listed.entry(*page).or_default();
+            *latest = sequence.max(*latest);
+        }
+    };
+    let summaries = || tails.iter().filter_map(|tail| Some((tail.block, tail.summary.as_ref()?)));
+    list(&record.listed, record.sequence);
+    summaries().for_each(|(_, summary)| list(&summary.listed, summary.sequence));
+    let is_proved = |block: u32, summary: &Last| {
+        let [filled, own] = [summary.filled, summary.index].map(|index| shape.page(Place { block, index }));
+        filled <= own && listed.range(filled..=own).any(|(_, later)| *later > summary.sequence)
+    };
+    let unproved = summaries().filter(|(block, summary)| !is_proved(*block, summary));
+    unproved.map(|(block, summary)| Place { block, index: summary.index }).collect()
+}
+
 /// Unreadable pages behind summaries.
 #[derive(Default)]
 pub(crate) struct Judged {
@@ -77,9 +109,9 @@ pub(crate) fn judge(
     is_needed: &mut dyn FnMut(u32) -> Result<bool>,
 ) -> Result<Judged> {
     let mut judged = Judged::default();
-    let newest = tails.iter().filter_map(|tail| tail.summary.as_ref()).max_by_key(|(sequence, _)| *sequence);
-    let recorded = newest.is_none_or(|(sequence, _)| *sequence < record.sequence).then_some(&record.listed);
-    let pages = newest.into_iter().flat_map(|(_, listed)| listed).chain(recorded.into_iter().flatten());
+    let newest = tails.iter().filter_map(|tail| tail.summary.as_ref()).max_by_key(|last| last.sequence);
+    let recorded = newest.is_none_or(|last| last.sequence < record.sequence).then_some(&record.listed);
+    let pages = newest.into_iter().flat_map(|last| &last.listed).chain(recorded.into_iter().flatten());
     let listed: BTreeMap<u32, u32> =
         pages.map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect();
     for tail in tails {
@@ -96,4 +128,47 @@ pub(crate) fn judge(
         }
     }
     Ok(judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// The first summary is proved by a later one or record that lists all that it names, and by no other.
+    #[test]
+    fn a_summary_is_proved_by_a_later_one_that_lists_as_much() {
+        let geometry = pumice_media::ChipSpec::parse_geometry("2048+32:16:48").unwrap().geometry();
+        let shape = Shape::of(&geometry, 2048, 0).unwrap();
+        let page = |block, index| shape.page(Place { block, index });
+        let tail = |block, filled, sequence, listed| {
+            let summary = Some(Last { index: filled + 2, filled, sequence, listed });
+            Tail { summary, ..Tail::blank(block) }
+        };
+        let places = |tails: &[Tail], record: &Record| -> Vec<(u32, u32)> {
+            let unproved = unproved(&shape, tails, record).into_iter();
+            unproved.map(|place| (place.block, place.index)).collect()
+        };
+        let first = || tail(5, 9, 100, vec![]);
+        let blank = Record::default();
+        for (listed, sequence, is_proved) in [
+            (page(5, 9), 101, true),
+            // With pages that were passed over.
+            (page(5, 11), 400, true),
+            // Before it: in a life of the segment that is over.
+            (page(5, 9), 99, false),
+            (page(5, 12), 101, false),
+            // As much as an earlier summary named. The program of this one failed, perhaps.
+            (page(5, 8), 101, false),
+            (page(6, 9), 101, false),
+        ] {
+            let told = [first(), tail(7, 3, sequence, vec![page(4, 2), listed])];
+            let wanted = if is_proved { vec![(7, 5)] } else { vec![(5, 11), (7, 5)] };
+            assert_eq!(places(&told, &blank), wanted, "{listed} at {sequence}");
+            let record = Record { sequence, listed: vec![listed], ..Record::default() };
+            let wanted = if is_proved { vec![] } else { vec![(5, 11)] };
+            assert_eq!(places(&[first()], &record), wanted, "{listed} at {sequence} by a record");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! are written once more, and the table leaves it out until then. So the originals of its blocks stay where they are.
 //! The checkpoint in between names the page, should the power go again. Cut starts may leave some of them.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use crate::layout::{NO_PAGE, RawUnsure, UNSURE_MOST};
 use crate::shape::{Place, Shape};
@@ -18,8 +18,8 @@ pub(crate) struct Unsure {
     held: Vec<Held>,
     /// Pages that were read, should the start begin anew.
     read: Vec<Held>,
-    /// A page that is written twice was left out, for its copy is missing.
-    is_alone_out: bool,
+    /// Segments of which the last page is one of those that are written twice, and may fade: its copy is missing.
+    alone: BTreeSet<u32>,
 }
 
 impl Unsure {
@@ -32,14 +32,14 @@ impl Unsure {
         self.held.clear();
     }
 
-    /// Whether a start left out a page of those that are written twice, for its copy is missing.
-    pub(crate) fn leave_out_alone(&mut self, is_out: bool) {
-        self.is_alone_out = is_out;
+    /// A start found these segments with a last page that may fade, for its copy is missing.
+    pub(crate) fn note_alone(&mut self, blocks: Vec<u32>) {
+        self.alone.extend(blocks);
     }
 
-    /// True if such a page was left out.
-    pub(crate) fn is_alone_out(&self) -> bool {
-        self.is_alone_out
+    /// Those segments.
+    pub(crate) fn alone(&self) -> &BTreeSet<u32> {
+        &self.alone
     }
 
     /// The kept pages, for a checkpoint.
