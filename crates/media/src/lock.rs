@@ -62,9 +62,18 @@ fn holder(file: &File) -> Option<u32> {
 
 /// Locks a file, for readers together (`shared`) or for one writer, without waiting.
 pub(crate) fn lock(file: File, path: &Path, shared: bool) -> Result<Locked, MediaError> {
-    let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
+    let try_lock = || if shared { file.try_lock_shared() } else { file.try_lock() };
+    let mut locked = try_lock();
+    let mut by = None;
+    if matches!(locked, Err(TryLockError::WouldBlock)) {
+        by = holder(&file);
+        if by.is_none() {
+            // It may have let go before it was looked for.
+            locked = try_lock();
+        }
+    }
     locked.map_err(|error| match error {
-        TryLockError::WouldBlock => MediaError::Busy { path: path.to_path_buf(), holder: holder(&file) },
+        TryLockError::WouldBlock => MediaError::Busy { path: path.to_path_buf(), holder: by },
         TryLockError::Error(source) => MediaError::Io { what: "lock", path: path.to_path_buf(), source },
     })?;
     Ok(Locked(file))
@@ -85,6 +94,24 @@ pub(crate) fn create_locked(path: &Path, force: bool) -> Result<Locked, MediaErr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A lock that goes while its holder is looked for is one that can be had.
+    #[test]
+    fn whoever_is_in_the_way_has_a_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("medium");
+        drop(create_locked(&path, false).unwrap());
+        for _ in 0..2000 {
+            let locked = open_locked(&path, false).unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| drop(locked));
+                match open_locked(&path, false) {
+                    Ok(_) | Err(MediaError::Busy { holder: Some(_), .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            });
+        }
+    }
 
     #[test]
     fn a_copy_of_the_descriptor_keeps_no_lock() {
