@@ -77,8 +77,8 @@ pub struct Roots {
     doubted: bool,
     /// Both copies of the newest record are there, and nothing behind them.
     whole: bool,
-    /// The block that holds the only copy of the newest record.
-    alone: Option<u32>,
+    /// The only copy of the newest record.
+    alone: Option<Alone>,
     /// Sequence number of the newest root found.
     newest: u64,
 }
@@ -138,7 +138,7 @@ impl Roots {
     }
 
     /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
-    /// proved, in both otherwise. `None` if the blocks named by the anchor have none.
+    /// proved and has its copy, in both otherwise. `None` if the blocks named by the anchor have none.
     pub fn find_record(
         &mut self,
         medium: &mut Medium<'_>,
@@ -155,35 +155,36 @@ impl Roots {
 
     fn newest_record(&mut self, medium: &mut Medium<'_>) -> Result<Option<Vec<u8>>, NandError> {
         let [first, second] = self.anchor.checkpoints;
-        let shape = *medium.shape();
-        let blocks = ANCHOR_BLOCKS..shape.blocks();
+        let blocks = ANCHOR_BLOCKS..medium.shape().blocks();
         if first == second || !blocks.contains(&first) || !(second == 0 || blocks.contains(&second)) {
             return Ok(None);
         }
-        let read = |bytes: &[u8]| Some(bytes.to_vec());
-        let used = programmed(medium, first)?;
-        let mut best = newest(medium, first, used, CHECKPOINT, read)?;
+        let mut best = Half::read(medium, first)?;
         // A cut may have ended before the second copy.
-        self.whole = match &best {
-            Some(best) if second != 0 => is_copy(medium, shape.page(second, best.index), best.seq)?,
-            _ => false,
-        };
-        self.alone = Some(first).filter(|_| !self.whole && best.is_some());
-        self.next = used;
-        if second != 0 && !best.as_ref().is_some_and(Newest::is_last) {
-            let used = programmed(medium, second)?;
-            let other = newest(medium, second, used, CHECKPOINT, read)?;
-            let order = |newest: &Newest<_>| (newest.seq, newest.index);
-            let newer = other.filter(|other| best.as_ref().is_none_or(|best| order(best) < order(other)));
-            if newer.is_some() {
-                self.alone = Some(second);
+        let mut is_copied = second != 0 && best.is_copied_to(medium, second)?;
+        let is_last = best.newest.as_ref().is_some_and(Newest::is_last);
+        let is_decided = is_last && (is_copied || !self.is_numbered());
+        let mut is_apart = false;
+        self.next = best.used;
+        if second != 0 && !is_decided {
+            let mut other = Half::read(medium, second)?;
+            self.next = self.next.max(other.used);
+            if best.order() < other.order() {
+                (best, other) = (other, best);
+                is_copied = false;
             }
-            best = newer.or(best);
-            self.whole = false;
-            self.next = self.next.max(used);
+            is_apart = other.newest.is_some() && !other.is_copied_to(medium, best.block)?;
         }
-        self.newest = self.newest.max(best.as_ref().map_or(0, |best| best.seq));
-        Ok(best.map(|best| best.root))
+        self.whole = is_copied && is_decided;
+        let Some(newest) = best.newest else { return Ok(None) };
+        self.alone = (!is_copied).then_some(Alone { block: best.block, used: best.used, is_apart });
+        self.newest = self.newest.max(newest.seq);
+        Ok(Some(newest.root))
+    }
+
+    /// True if records have sequence numbers.
+    fn is_numbered(&self) -> bool {
+        self.records.tag_place() != TagPlace::Proof
     }
 
     /// The anchor.
@@ -303,9 +304,12 @@ impl Roots {
             self.write_anchor(keeper)?;
         }
         let Some(alone) = self.alone.take() else { return Ok(()) };
-        // Both blocks have the older records. Without sequence numbers the higher page would count.
-        let is_numbered = self.records.tag_place() != TagPlace::Proof;
-        let other = self.blocks().find(|block| *block != alone && is_numbered);
+        // Without sequence numbers the higher page counts.
+        let is_numbered = self.is_numbered();
+        if (alone.is_apart || !is_numbered) && self.write_behind(keeper, alone)? {
+            return Ok(());
+        }
+        let other = self.blocks().find(|block| *block != alone.block && is_numbered);
         if let Some(other) = other
             && keeper.renew(other)?
         {
@@ -313,6 +317,28 @@ impl Roots {
             write_copy(keeper, self.records, other, 0, (&payload, seq))?;
         }
         Ok(())
+    }
+
+    /// Writes a record behind one that has no copy, twice: a cut may have touched the first page there. False if there is
+    /// no room for both.
+    fn write_behind<'c, K: Keeper<'c>>(&self, keeper: &mut K, alone: Alone) -> Result<bool, K::Error> {
+        let pages: Vec<u32> = self.records.safe_from(alone.used).take(2).collect();
+        for index in &pages {
+            let page = self.records.page(alone.block, *index);
+            if !keeper.medium().shaped(self.records).is_blank(page).map_err(K::chip_error)? {
+                return Ok(false);
+            }
+        }
+        if pages.len() < 2 {
+            return Ok(false);
+        }
+        for index in pages {
+            let (payload, seq) = next_record(keeper, self.records, &[])?;
+            if !write_copy(keeper, self.records, alone.block, index, (&payload, seq))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Writes a record, twice. A mount after this call finds it. The ends must be found. Returns the blocks that were
@@ -394,6 +420,44 @@ impl Roots {
             Ok(false) => Err(K::worn_out()),
             Err(error) => Err(K::chip_error(error)),
         }
+    }
+}
+
+/// The newest record, of which one block has the only copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Alone {
+    block: u32,
+    /// Pages of the block that were programmed.
+    used: u32,
+    /// The other block has one that this block has not: it was alone before, and this block was erased for its sake.
+    is_apart: bool,
+}
+
+/// One of the two blocks of records.
+struct Half {
+    block: u32,
+    /// Pages that were programmed.
+    used: u32,
+    newest: Option<Newest<Vec<u8>>>,
+}
+
+impl Half {
+    fn read(medium: &mut Medium<'_>, block: u32) -> Result<Half, NandError> {
+        let used = programmed(medium, block)?;
+        let newest = newest(medium, block, used, CHECKPOINT, |bytes| Some(bytes.to_vec()))?;
+        Ok(Half { block, used, newest })
+    }
+
+    /// The order in which records were written.
+    fn order(&self) -> Option<(u64, u32)> {
+        self.newest.as_ref().map(|newest| (newest.seq, newest.index))
+    }
+
+    /// True if another block has a copy of its newest record.
+    fn is_copied_to(&self, medium: &mut Medium<'_>, other: u32) -> Result<bool, NandError> {
+        let Some(newest) = &self.newest else { return Ok(false) };
+        let page = medium.shape().page(other, newest.index);
+        is_copy(medium, page, newest.seq)
     }
 }
 

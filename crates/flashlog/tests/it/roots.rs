@@ -274,6 +274,52 @@ fn a_copy_that_is_left_alone_is_written_once_more() {
     assert!(alone > 10, "{alone} copies were alone");
 }
 
+/// A record that a cut left alone was written once more, and another start begins with that again: it goes on from the
+/// newer one, and the power may go at any time. Of what the cut left, nothing need be there.
+#[test]
+fn a_record_that_was_alone_twice_is_not_erased() {
+    let numbered = (1..9).flat_map(|number| [TagPlace::Spare, TagPlace::Page].map(|place| (place, number)));
+    // Without numbers it goes behind the first, where there is room.
+    let numbers = numbered.chain([(TagPlace::Proof, 1), (TagPlace::Proof, 5)]);
+    let mut cuts = 0;
+    for (place, number) in numbers {
+        let mut chip = written(place, number, false);
+        let [first, second] = mount(chip.clone(), place).unwrap().1.anchor().checkpoints;
+        chip.cut_after(0, CutMode::Complete);
+        let (mut counter, mut roots) = mount(chip, place).unwrap();
+        assert!(step(&mut counter, &mut roots).is_err());
+        let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+        chip.power_on();
+        let (mut counter, roots) = mount(chip.clone(), place).unwrap();
+        let is_alone = counter.number > number && roots.blocks().eq([first, second]);
+        let left = (0..PAGES).find(|page| mount(without(&chip, *page), place).unwrap().0.number == number);
+        let Some(left) = left.filter(|_| is_alone) else { continue };
+        let secured = |mut chip: SimChip, number: u32, after: u64| {
+            chip.cut_after(after, CutMode::Nothing);
+            let (mut counter, mut roots) = mount(chip, place).unwrap();
+            (counter.number, counter.seq) = (number, u64::from(number) * 8);
+            let ended = roots.find_ends(&mut counter.medium).and_then(|_| roots.secure(&mut counter));
+            let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            chip.power_on();
+            (chip, ended.is_ok())
+        };
+        let newest = number + 2;
+        let (chip, _) = secured(chip, newest, u64::MAX);
+        counter = mount(chip.clone(), place).unwrap().0;
+        assert_eq!(counter.number, newest, "{place:?} {number}");
+        for after in 0.. {
+            let (chip, is_whole) = secured(chip.clone(), newest + 1, after);
+            let found = mount(without(&chip, left), place).map(|(counter, _)| counter.number);
+            assert!(found >= Some(newest), "{place:?} {number}, {after}: {found:?}");
+            if is_whole {
+                break;
+            }
+            cuts += 1;
+        }
+    }
+    assert!(cuts >= 10, "{cuts} cuts");
+}
+
 /// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, blocks beyond
 /// the chip.
 #[test]
