@@ -14,8 +14,8 @@ place := $(DESTDIR)$(PREFIX)
 help:
 	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip (2 minutes)"
 	@echo "make quick  format, lints and tests of the crates that changed since BASE (main, if not named), and the unit"
-	@echo "            tests of the crates that stand on them, without Linux in QEMU (2 to 3 minutes, built before)"
-	@echo "make test   all that must hold of the code: format, lints, all tests (12 minutes on two processors, 15 from"
+	@echo "            tests of the crates that stand on them, without Linux in QEMU (2 to 4 minutes, built before)"
+	@echo "make test   all that must hold of the code: format, lints, all tests (17 minutes on two processors, 25 from"
 	@echo "            nothing); not the documentation, the packages and the build for a microcontroller: see below"
 	@echo "make docs packages core   these, which .ci/run runs once, beside make test (5 minutes)"
 	@echo "make soak   every campaign of random and exhaustive tests, round by round (an hour; SOAK_HOURS=10 is a night and runs"
