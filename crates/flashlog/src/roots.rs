@@ -304,7 +304,7 @@ impl Roots {
             self.write_anchor(keeper)?;
         }
         let Some(alone) = self.alone.take() else { return Ok(()) };
-        // Without sequence numbers the higher page counts.
+        // Without sequence numbers the higher page counts: a record at the start of the other block would not.
         let is_numbered = self.is_numbered();
         if (alone.is_apart || !is_numbered) && self.write_behind(keeper, alone)? {
             return Ok(());
@@ -323,14 +323,14 @@ impl Roots {
     /// no room for both.
     fn write_behind<'c, K: Keeper<'c>>(&self, keeper: &mut K, alone: Alone) -> Result<bool, K::Error> {
         let pages: Vec<u32> = self.records.safe_from(alone.used).take(2).collect();
+        if pages.len() < 2 {
+            return Ok(false);
+        }
         for index in &pages {
             let page = self.records.page(alone.block, *index);
             if !keeper.medium().shaped(self.records).is_blank(page).map_err(K::chip_error)? {
                 return Ok(false);
             }
-        }
-        if pages.len() < 2 {
-            return Ok(false);
         }
         for index in pages {
             let (payload, seq) = next_record(keeper, self.records, &[])?;

@@ -74,7 +74,7 @@ fn sizes_by_the_model_copy_less_than_fixed_ones() {
     }
 }
 
-/// But for the open segments of its levels.
+/// The open segments of its levels cost a little.
 #[test]
 fn like_pages_cost_what_greedy_costs() {
     let uniform =
@@ -84,7 +84,7 @@ fn like_pages_cost_what_greedy_costs() {
     assert!(ours <= 1.03 * other, "{ours:.3}, greedy {other:.3}");
 }
 
-/// Until there is a first division, a chain of four levels is no worse than one log.
+/// A chain of four levels, as there is before the first division, is no worse than one log.
 #[test]
 fn levels_without_sizes_do_no_harm() {
     for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {
