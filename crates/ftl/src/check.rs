@@ -23,7 +23,6 @@ use crate::seek::{Sought, seek};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
-use crate::tag::Entry;
 
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
@@ -276,15 +275,8 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// True if two places hold a block as the same write left it: a copy is not newer than its original.
     fn is_copy(&mut self, one: Addr, other: Addr) -> Result<bool> {
-        let one = self.entry(one)?;
-        Ok(one.is_some() && one == self.entry(other)?)
-    }
-
-    /// The content of a slot, as far as its page tells.
-    fn entry(&mut self, addr: Addr) -> Result<Option<Entry>> {
-        let (place, slot) = self.ftl.shape.place(addr);
-        let found = self.ftl.flash.read(place)?.of_kind(Kind::Data);
-        Ok(found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()))
+        let one = self.ftl.entry_at(one)?;
+        Ok(one.is_some() && one == self.ftl.entry_at(other)?)
     }
 
     /// Every page of trimmed ranges since the checkpoint has a copy, unless a power cut came between, or a segment failed.

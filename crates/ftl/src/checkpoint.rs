@@ -299,11 +299,15 @@ impl Server<'_> {
         self.commit()
     }
 
-    /// Points blocks at those pages, and frees the segments of the copies that they replace.
+    /// Points blocks at those pages, and frees the segments of the copies that they replace. A block that can be read
+    /// elsewhere as the same write left it stays there: the cleaner was copying it.
     fn trust_unsure(&mut self) -> Result<()> {
         for Held { place, tag, .. } in self.unsure.held().to_vec() {
             let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
             for (slot, entry) in entries.collect::<Vec<_>>() {
+                if self.is_stored(entry)? {
+                    continue;
+                }
                 let old = self.addr(entry.lba)?;
                 self.point(entry.lba, self.shape.addr(place, slot))?;
                 let Some(block) = self.segment_of(old) else { continue };

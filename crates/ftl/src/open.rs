@@ -8,6 +8,7 @@ use pumice_media::{AnyChip, Nand, NandError};
 use crate::counters::Start;
 use crate::error::{FtlError, Missing, Result};
 use crate::flash::Flash;
+use crate::head::HEADS;
 use crate::identity::{Identity, Void};
 use crate::layout::{MAGIC, count32};
 use crate::policy::PolicyNames;
@@ -173,8 +174,12 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
-/// Sequence numbers that a start leaves out: pages that it could not read may have them, and be read by the next.
-const SEQ_LEFT_OUT: u64 = 64;
+/// Sequence numbers that a start leaves out, as pages that it could not read may have them, and be read by the next: those
+/// of a few pages and, where pages have no tags of their own, of all that the summary of each head would have named.
+fn left_out(shape: &Shape) -> u64 {
+    let unnamed = if shape.tagged { 0 } else { HEADS as u64 * u64::from(shape.pages) };
+    64 + unnamed
+}
 
 impl<'c> Server<'c> {
     /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
@@ -261,7 +266,7 @@ impl<'c> Server<'c> {
             replayed = self.recover(Range { since: self.sequence, without: None, trust })?;
             Start::Recovered
         };
-        self.sequence = self.sequence.max(self.roots.newest_seq() + 1) + SEQ_LEFT_OUT;
+        self.sequence = self.sequence.max(self.roots.newest_seq() + 1) + left_out(&self.shape);
         self.find_free()?;
         Ok(replayed)
     }
@@ -475,7 +480,7 @@ impl<'c> Server<'c> {
 mod tests {
     use alloc::vec;
 
-    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+    use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, SimChip};
 
     use super::*;
     use crate::testing::{chip_of, served};
@@ -493,5 +498,50 @@ mod tests {
             disk.flash.medium.erase(block).unwrap();
         }
         assert_eq!(disk.replay(None, Trust::GIVE_UP).err(), Some(FtlError::Checkpoint));
+    }
+
+    /// The power goes behind the first summary of many pages, which the next start cannot read, and the one after can.
+    #[test]
+    fn a_summary_that_is_read_late_is_older_than_what_was_flushed_meanwhile() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+32:128:40").unwrap());
+        let policies = PolicyNames { placement: "m1".parse().unwrap(), ..PolicyNames::default() };
+        let options = CreateOptions { block_bytes: 2048, policies, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        // A segment that is free again when the power goes: the next start takes it first.
+        (0..126).for_each(|lba| disk.write(Lba(lba), &[0; 2048]).unwrap());
+        let chip = SimChip::clone(disk.close().unwrap().get().unwrap());
+        let written = |chip: SimChip| {
+            let mut disk = served(chip);
+            disk.discard(Lba(0), 126).unwrap();
+            disk.flush().unwrap();
+            (0..110).for_each(|lba| disk.write(Lba(lba), &[1; 2048]).unwrap());
+            disk
+        };
+        let before = chip_of(&written(chip.clone())).operations() - chip.operations();
+        let mut chip = chip;
+        chip.cut_after(before, CutMode::Complete);
+        let mut disk = written(chip);
+        assert!(!disk.shape.tagged);
+        let place = disk.heads.iter().flatten().next().unwrap().place();
+        disk.flush().unwrap_err();
+        let mut chip = chip_of(&disk);
+        chip.power_on();
+        let page = disk.shape.medium.chip_page(disk.shape.page(place), 0);
+        chip.faults_mut().unreadable.insert(page);
+        let mut disk = served(chip);
+        for lba in 90..110 {
+            disk.write(Lba(lba), &[2; 2048]).unwrap();
+        }
+        disk.flush().unwrap();
+        let mut chip = chip_of(&disk);
+        chip.faults_mut().unreadable.remove(&page);
+        let mut disk = served(chip);
+        assert!(disk.flash.read_summary(place).unwrap().is_some(), "erased meanwhile");
+        let mut bytes = [0; 2048];
+        for lba in 90..110 {
+            disk.read(Lba(lba), &mut bytes).unwrap();
+            assert_eq!(bytes[0], 2, "block {lba}");
+        }
     }
 }

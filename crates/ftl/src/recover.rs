@@ -282,17 +282,27 @@ impl<'c> Server<'c> {
     /// True if all blocks of the newest page were copied from where the table has them.
     fn is_there_twice(&mut self, newest: &Held) -> Result<bool> {
         for entry in newest.tag.entries.iter().filter(|entry| **entry != Entry::NONE) {
-            let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
-            if addr.is_none() || addr == Addr::LOST {
-                return Ok(false);
-            }
-            let (place, slot) = self.shape.place(addr);
-            let found = self.flash.read(place)?.of_kind(Kind::Data);
-            if found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()) != Some(*entry) {
+            if !self.is_stored(*entry)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// True if a block can be read where the table has it, as the same write left it.
+    pub(crate) fn is_stored(&mut self, entry: Entry) -> Result<bool> {
+        let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+        Ok(self.entry_at(addr)? == Some(entry))
+    }
+
+    /// The content of a slot, by the tag of its page; `None` if that cannot be read.
+    pub(crate) fn entry_at(&mut self, addr: Addr) -> Result<Option<Entry>> {
+        let (place, slot) = self.shape.place(addr);
+        if place.block >= self.shape.blocks {
+            return Ok(None);
+        }
+        let found = self.flash.read_twice(place)?.of_kind(Kind::Data);
+        Ok(found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()))
     }
 
     /// Takes in the newest page and those that the checkpoint names, or keeps their blocks in memory. The newest is
@@ -402,10 +412,7 @@ impl<'c> Server<'c> {
                 // Trimmed in between: nothing kept it from being erased.
                 continue;
             }
-            let (place, slot) = self.shape.place(addr);
-            let found = self.flash.read_twice(place)?.of_kind(Kind::Data);
-            let original = found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied());
-            if original.is_none_or(|original| original.lba != entry.lba) {
+            if self.entry_at(addr)?.is_none_or(|original| original.lba != entry.lba) {
                 return Ok(true);
             }
         }

@@ -6,7 +6,6 @@
 use alloc::vec::Vec;
 
 use crate::error::Result;
-use crate::flash::Found;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
 use crate::recover::{Begun, Replayed, Sure, Trust};
@@ -103,13 +102,7 @@ impl Server<'_> {
                 continue;
             }
             let addr = self.addr(lba)?;
-            let (place, slot) = self.shape.place(addr);
-            // A page that cannot be read has no entries.
-            if place.block >= self.shape.blocks || entry.is_none_or(|entry| entry.lba != lba) {
-                return Ok(false);
-            }
-            let Found::Page(tag, _) = self.flash.read(place)? else { return Ok(false) };
-            if tag.entries.get(slot as usize) != entry {
+            if entry.is_none_or(|entry| entry.lba != lba) || self.entry_at(addr)?.as_ref() != entry {
                 return Ok(false);
             }
         }
