@@ -12,6 +12,7 @@ use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Inode, Nid},
     quota::{Quota, QuotaKind},
+    volume::Volume,
     write::quota_file::QuotaFile,
 };
 
@@ -19,6 +20,26 @@ use crate::{
 pub(super) fn enforce(blocks: &mut Blocks, kind: QuotaKind) -> Result<()> {
     let (_, quotas) = read(blocks, kind.index(), file_of(blocks, kind)?)?;
     blocks.nodes_mut().usage_mut().limit(kind.index(), Limits::of(&quotas));
+    Ok(())
+}
+
+/// Counts the use of all owners anew, by the inodes of the last checkpoint; limits stay.
+pub(super) fn count_anew(blocks: &mut Blocks, volume: &Volume) -> Result<()> {
+    for nid in volume.super_block().root().0..volume.super_block().nid_limit() {
+        if let Some((inode, _)) = volume.find_inode(Nid(nid))? {
+            blocks.nodes_mut().usage_mut().change(None, Some(&inode));
+        }
+    }
+    for (kind, file) in (0..KINDS).zip(blocks.nodes().usage().files()).filter(|(_, file)| !file.is_null()) {
+        let (_, quotas) = read(blocks, kind, file)?;
+        for quota in quotas.quotas() {
+            let [inodes, bytes] = [quota.inodes.used, quota.bytes.used].map(|used| {
+                i64::try_from(used)
+                    .map_err(|_| corrupt(Place::Inode(file), "the use of an owner is", used, 0_u32))
+            });
+            blocks.nodes_mut().usage_mut().correct(kind, quota.id, (-inodes?, -bytes?));
+        }
+    }
     Ok(())
 }
 
