@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write, fs, sync::Arc};
 
 use pumice_f2fs::{
-    Error, F2fs, MountOptions, Quota, QuotaKind, Share, Volume, WritableF2fs, WritableOptions,
+    Error, F2fs, Lost, LostLimits, MountOptions, Quota, QuotaKind, Share, Volume, WritableF2fs,
+    WritableOptions,
     check::Code,
     crypt::Keyring,
     layout::CpFlags,
@@ -507,4 +508,51 @@ fn a_broken_quota_file_that_is_out_of_date_is_refused() {
     let refused = WritableF2fs::mount(Box::new(disk.clone()), WritableOptions::new(clock.clock()));
     let Err(Error::Unsupported(why)) = refused.map(drop) else { panic!("it is mounted") };
     assert!(why.contains("quota files are out of date") && why.contains("makes no sense"), "{why}");
+}
+
+/// A repair makes a broken quota file anew. Limits and times of grace that are still there stay, and those that are not
+/// are told; a repair that is to lose nothing leaves them to people.
+#[test]
+fn a_repair_keeps_limits() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let wanted = quotas(&disk);
+    let mend = |p: &Patient, extent| {
+        let disk = disk_of(p, &disk);
+        let repair = plan(Box::new(disk.clone()), extent, clock.now(), 1, &mut |_, _| ()).unwrap();
+        let (lost, fixes) = (repair.lost_limits().to_vec(), repair.fixes().len());
+        repair.commit().unwrap();
+        (disk, lost, fixes)
+    };
+    let broken = |edit: &dyn Fn(&mut Patient)| {
+        let mut p = Patient::new(&Arc::new(disk.bytes_now()));
+        edit(&mut p);
+        p
+    };
+    let lost = |kind, lost| LostLimits { kind, lost };
+    for kind in QuotaKind::ALL {
+        // The first word, which alone says what the file is.
+        let p = broken(&|p| p.flip(quota_block(p, kind, 0)));
+        for extent in [Extent::Safe, Extent::All] {
+            let (mended, lost, _) = mend(&p, extent);
+            sound(&mended);
+            assert_eq!((quotas(&mended), lost), (wanted.clone(), Vec::new()), "{kind}");
+        }
+        // The root of the tree, and the leaf in front of it.
+        let p = broken(&|p| p.write(quota_block(p, kind, 1), &[0xaa; 1024]));
+        let (mended, told, _) = mend(&p, Extent::All);
+        sound(&mended);
+        assert_eq!((quotas(&mended), told), (wanted.clone(), vec![lost(kind, Lost::Owners(0, u32::MAX))]));
+        let p = broken(&|p| p.write(quota_block(p, kind, LEAF), &[0; 1024]));
+        let (_, _, fixes) = mend(&p, Extent::Safe);
+        assert_eq!(fixes, 0, "{kind}");
+        let (mended, told, _) = mend(&p, Extent::All);
+        sound(&mended);
+        let owner = [ANN, GROUP, PROJECT][QuotaKind::ALL.iter().position(|other| *other == kind).unwrap()];
+        assert!(told.contains(&lost(kind, Lost::Owner(owner))), "{told:?}");
+        let mended = quotas(&mended);
+        for (key, quota) in wanted.iter().filter(|((of, _), _)| *of != kind.to_string()) {
+            assert_eq!(mended.get(key), Some(quota), "{kind}");
+        }
+    }
 }
