@@ -82,7 +82,7 @@ pub use layout::{
     Summary, SummaryKind, SuperBlock,
 };
 pub use nodes::{Mapped, Nodes, Owner, Run};
-pub use quota::{Quota, QuotaKind, Share};
+pub use quota::{Lost, LostLimits, Quota, QuotaKind, Share};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
 pub use writable::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableF2fs, WritableOptions};

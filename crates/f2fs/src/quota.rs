@@ -41,6 +41,45 @@ impl fmt::Display for QuotaKind {
     }
 }
 
+/// Limits that a broken quota file does not have any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostLimits {
+    /// The owners.
+    pub kind: QuotaKind,
+    /// Those that are lost.
+    pub lost: Lost,
+}
+
+/// A part of the limits of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lost {
+    /// The limits of an owner.
+    Owner(u32),
+    /// Those of owners from one to another, but of those that were found elsewhere.
+    Owners(u32, u32),
+    /// The times of grace.
+    Grace,
+    /// All of them.
+    All,
+}
+
+impl fmt::Display for LostLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind;
+        match self.lost {
+            Lost::Owner(id) => write!(f, "limits of {kind} {id}: the quota file does not have them any more"),
+            Lost::Owners(first, last) => {
+                write!(
+                    f,
+                    "limits of {kind}s {first} to {last}: those that the rest of the quota file does not have"
+                )
+            }
+            Lost::Grace => write!(f, "times of grace of {kind}s: they are a week again"),
+            Lost::All => write!(f, "limits of all {kind}s: the quota file is gone"),
+        }
+    }
+}
+
 /// The inodes and the space of one owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Quota {

@@ -88,7 +88,8 @@ fn read(
         });
         return None;
     };
-    let mut file = QuotaFile { reader, inode, node, seen: HashSet::new(), usage: Usage::new() };
+    let mut file =
+        QuotaFile { reader, inode, node, seen: HashSet::new(), leaves: HashSet::new(), usage: Usage::new() };
     match file.load(kind) {
         Ok(()) => Some(file.usage),
         Err(wrong) => {
@@ -103,6 +104,8 @@ struct QuotaFile<'a> {
     inode: Inode,
     node: Node,
     seen: HashSet<u32>,
+    /// Leaves, and the owners that they have.
+    leaves: HashSet<(u32, u32)>,
     usage: Usage,
 }
 
@@ -117,36 +120,48 @@ impl QuotaFile<'_> {
         if QUOTA_MAGICS.get(kind) != Some(&magic) || version != QUOTA_VERSION {
             return Err(format!("the quota file has magic {magic:#010x} and version {version}"));
         }
-        self.descend(1, 0)
+        self.descend(1, 0, 0)
     }
 
-    /// A block of the tree: below its last level stand leaves.
-    fn descend(&mut self, number: u32, level: u32) -> Result<(), String> {
+    /// A block of the tree: below its last level stand leaves. The owners below it begin with the bytes of `prefix`.
+    fn descend(&mut self, number: u32, level: u32, prefix: u32) -> Result<(), String> {
         if !self.seen.insert(number) {
-            // Ids that are close together share a leaf, but no other block.
-            return if level == QUOTA_LEVELS {
-                Ok(())
-            } else {
-                Err(format!("block {number} of the tree is in it twice"))
-            };
+            return Err(format!("block {number} of the tree is in it twice"));
         }
         let block = self.block(number)?;
-        if level == QUOTA_LEVELS {
-            self.take_leaf(&block);
-            return Ok(());
-        }
-        for below in (0..QUOTA_BLOCK_BYTES / 4).map(|at| word(&block, at)).filter(|below| *below != 0) {
-            self.descend(below, level + 1)?;
+        let below = (0..).zip((0..QUOTA_BLOCK_BYTES / 4).map(|at| word(&block, at)));
+        for (byte, below) in below.filter(|(_, below)| *below != 0) {
+            let prefix = prefix << 8 | byte;
+            if level + 1 == QUOTA_LEVELS {
+                self.look_up(prefix, below)?;
+            } else {
+                self.descend(below, level + 1, prefix)?;
+            }
         }
         Ok(())
     }
 
-    fn take_leaf(&mut self, block: &[u8]) {
+    /// The leaf of an owner, which others may share, has an entry of it.
+    fn look_up(&mut self, id: u32, leaf: u32) -> Result<(), String> {
+        if self.seen.insert(leaf) {
+            let block = self.block(leaf)?;
+            self.take_leaf(leaf, &block);
+        }
+        if self.leaves.contains(&(leaf, id)) {
+            Ok(())
+        } else {
+            Err(format!("block {leaf} of the tree has no entry of {id}, to which it leads"))
+        }
+    }
+
+    fn take_leaf(&mut self, number: u32, block: &[u8]) {
         let entries = block
             .get(size_of::<RawQuotaLeaf>()..)
             .unwrap_or_default()
             .chunks_exact(size_of::<RawQuotaEntry>());
-        for raw in entries.filter_map(|raw| RawQuotaEntry::read_from_bytes(raw).ok()) {
+        let used = entries.filter(|raw| raw.iter().any(|byte| *byte != 0));
+        for raw in used.filter_map(|raw| RawQuotaEntry::read_from_bytes(raw).ok()) {
+            self.leaves.insert((number, raw.id.get()));
             let usage = (raw.inodes.get(), raw.bytes.get());
             if usage != (0, 0) {
                 self.usage.insert(raw.id.get(), usage);

@@ -43,6 +43,7 @@ use crate::{
     error::{Error, Result},
     layout::{BlockAddr, Checkpoint, CpFlags, Features, SuperBlock},
     nodes::Nodes,
+    quota::LostLimits,
     volume::{Volume, read_super_block},
     write::medium::{Device, Medium},
 };
@@ -74,6 +75,7 @@ pub struct Repair {
     after: Report,
     fixes: Vec<Fix>,
     broken: Vec<BrokenPromise>,
+    lost: Vec<LostLimits>,
     steps: Steps,
     draft: Draft,
     device: Device,
@@ -111,30 +113,49 @@ pub fn plan(
     let draft = Draft::new(Arc::new(device.clone()), sb.block());
     let before = look(&draft, threads, progress)?;
     let unsafe_ones = before.findings.iter().any(|finding| !is_safe(finding.code));
-    let after = if before.count == 0 || (extent == Extent::Safe && unsafe_ones) {
+    let done = if before.count == 0 || (extent == Extent::Safe && unsafe_ones) {
         None
     } else {
         work_out(&draft, extent, now, threads, progress)?
     };
-    let (after, steps, broken) = after.unwrap_or_else(|| (before.clone(), Steps::default(), Vec::new()));
+    let done = done.filter(|done| extent == Extent::All || done.lost.is_empty());
+    let Done { after, steps, broken, lost } = done.unwrap_or_else(|| Done::nothing(before.clone()));
     if !steps.0.is_empty() {
         draft.check_failed()?;
     }
     let left: BTreeSet<String> = after.findings.iter().map(name).collect();
     let gone = before.findings.iter().filter(|finding| !left.contains(&name(finding)));
     let fixes = gone.map(|finding| Fix { finding: finding.clone() }).collect();
-    Ok(Repair { before, after, fixes, broken, steps, draft, device })
+    Ok(Repair { before, after, fixes, broken, lost, steps, draft, device })
 }
 
-/// Mends the draft. Returns what is left, the way to the medium, and the promises that were not kept; `None` if nothing
-/// can be known of the volume.
+/// A draft that was mended.
+struct Done {
+    /// The check of it.
+    after: Report,
+    /// The way to the medium.
+    steps: Steps,
+    /// Promises that were not kept.
+    broken: Vec<BrokenPromise>,
+    /// Limits that were not kept.
+    lost: Vec<LostLimits>,
+}
+
+impl Done {
+    /// Nothing was done.
+    fn nothing(after: Report) -> Done {
+        Done { after, steps: Steps::default(), broken: Vec::new(), lost: Vec::new() }
+    }
+}
+
+/// Mends the draft; `None` if nothing can be known of the volume.
 fn work_out(
     draft: &Draft,
     extent: Extent,
     now: Timestamp,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Option<(Report, Steps, Vec<BrokenPromise>)>> {
+) -> Result<Option<Done>> {
     super_blocks::mend(draft, threads)?;
     let sb = read_super_block(draft)?;
     if let Some(what) = not_repaired(&sb) {
@@ -150,17 +171,19 @@ fn work_out(
     };
     let report = look(draft, threads, progress)?;
     if report.count == 0 && settle::is_of_super_blocks(draft, &old) {
-        return Ok(Some((report, settle::steps(draft, &old, &[])?, Vec::new())));
+        return Ok(Some(Done { steps: settle::steps(draft, &old, &[])?, ..Done::nothing(report) }));
     }
     // The chain of promises belongs to the old checkpoint, and is rolled forward when all is sound.
     let chain = Nodes::new(open()?).chain_blocks()?;
     let chained = (!chain.is_empty()).then(|| old.checkpoint().clone());
-    let mut work = Work { homeless: BTreeSet::new(), chained, broken: Vec::new(), chain: &chain, now };
+    let (broken, lost) = (Vec::new(), Vec::new());
+    let mut work = Work { homeless: BTreeSet::new(), chained, broken, lost, chain: &chain, now };
     let after = rounds(draft, &mut work, report, threads, progress)?;
     if work.chained.is_some() {
         work.broken.push(BrokenPromise::of_all("the repair did not come to them"));
     }
-    Ok(Some((after, settle::steps(draft, &old, &chain)?, work.broken)))
+    let steps = settle::steps(draft, &old, &chain)?;
+    Ok(Some(Done { after, steps, broken: work.broken, lost: work.lost }))
 }
 
 fn name(finding: &Finding) -> String {
@@ -197,6 +220,8 @@ struct Work<'a> {
     chained: Option<Checkpoint>,
     /// Those that cannot be kept.
     broken: Vec<BrokenPromise>,
+    /// Limits that cannot be kept.
+    lost: Vec<LostLimits>,
     /// The nodes of these promises.
     chain: &'a [BlockAddr],
     now: Timestamp,
@@ -247,7 +272,7 @@ impl Work<'_> {
             return Ok(());
         }
         if stage == Stage::Quota {
-            let _ = quota::mend(draft, report, self.now);
+            self.lost.extend(quota::mend(draft, report, self.now).unwrap_or_default());
             return Ok(());
         }
         let is_asked =
@@ -270,7 +295,7 @@ impl Work<'_> {
                 pointers::mend(&bench, &strays, report)?;
             }
             Stage::Names => {
-                quota::find(&bench, report)?;
+                self.lost.extend(quota::find(&bench, report)?);
                 names::restore_dots(&bench, report)?;
                 let before = draft.count();
                 names::mend(&bench, report, &mut self.homeless)?;
@@ -322,6 +347,11 @@ impl Repair {
     /// Promises of fsync that cannot be kept.
     pub fn broken(&self) -> &[BrokenPromise] {
         &self.broken
+    }
+
+    /// Limits of owners that cannot be kept.
+    pub fn lost_limits(&self) -> &[LostLimits] {
+        &self.lost
     }
 
     /// True if there is nothing to write.

@@ -8,6 +8,7 @@ use crate::{
     error::{Error, Result},
     layout::Nid,
     nodes::Nodes as StoredNodes,
+    quota::{Lost, QuotaKind},
     recovery::BrokenPromise,
 };
 
@@ -36,9 +37,9 @@ impl WritableF2fs {
         self.look(|commit| commit.tree().has_last_name(ino))
     }
 
-    /// Makes a quota file anew: of users (0), groups (1) or projects (2).
-    pub(crate) fn empty_quota(&self, kind: usize) -> Result<()> {
-        self.change(NAMES, |commit, _| quota::empty(commit.tree_mut().blocks_mut(), kind))
+    /// Makes a quota file anew, with the limits that the old one still has. Tells what was lost.
+    pub(crate) fn remake_quota(&self, kind: QuotaKind) -> Result<Vec<Lost>> {
+        self.change(NAMES, |commit, _| quota::remake(commit.tree_mut().blocks_mut(), kind))
     }
 
     /// Has a quota file count more inodes and bytes, or fewer.

@@ -101,13 +101,13 @@ impl WritableF2fs {
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
         let opened = mount::open(device, &options, now)?;
-        let is_paused = opened.is_paused;
+        let is_flagged = opened.is_flagged;
         let fs = WritableF2fs::of(opened, options, now);
         fs.evict_orphans()?;
-        if is_paused {
+        if is_flagged {
             fs.state.lock().commit.tree_mut().blocks_mut().nodes_mut().touch();
         }
-        if is_paused || fs.recovery.inodes > 0 {
+        if is_flagged || fs.recovery.inodes > 0 {
             fs.checkpoint()?;
         }
         Ok(fs)

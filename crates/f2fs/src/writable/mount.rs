@@ -30,12 +30,13 @@ use crate::{
 const NOT_WRITTEN: [Features; 3] = [Features::BLKZONED, Features::RO, Features::DEVICE_ALIAS];
 
 /// States of a volume that must be put right by others first.
-const UNFIT: [(CpFlags, &str); 4] = [
+const UNFIT: [(CpFlags, &str); 3] = [
     (CpFlags::ERROR, "the kernel met an error on it"),
     (CpFlags::FSCK, "it needs a check"),
-    (CpFlags::QUOTA_NEED_FSCK, "its quota files are out of date"),
     (CpFlags::RESIZEFS, "a resize of it did not end"),
 ];
+
+const STALE: &str = "its quota files are out of date";
 
 /// One segment in so many must be free before logs stop to fill holes.
 const SCARCE: u32 = 20;
@@ -43,14 +44,14 @@ const SCARCE: u32 = 20;
 const SCARCE_MIN: u32 = 8;
 
 /// A volume that was opened: its tree with the changes rolled forward, the state that its checkpoints keep, and the
-/// seconds it was mounted in its life. Inodes without a name, which nobody holds, are still there. Where checkpoints were
-/// switched off, one switches them on again.
+/// seconds it was mounted in its life. Inodes without a name, which nobody holds, are still there.
 pub(super) struct Opened {
     pub(super) tree: Tree,
     pub(super) recovery: Recovery,
     pub(super) reserve: Reserve,
     pub(super) elapsed: u64,
-    pub(super) is_paused: bool,
+    /// A flag of its checkpoint holds no more: checkpoints are switched off, or quota files are out of date.
+    pub(super) is_flagged: bool,
 }
 
 /// Opens a volume at its newer checkpoint. `now` makes generations differ from mount to mount.
@@ -83,6 +84,12 @@ pub(super) fn open(
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
     let mut tree = load(nodes.volume(), device, options, now)?;
+    let flags = nodes.volume().checkpoint().flags();
+    let is_stale = flags.has(CpFlags::QUOTA_NEED_FSCK);
+    if is_stale {
+        let counted = quota::count_anew(tree.blocks_mut(), nodes.volume());
+        counted.map_err(|error| unsupported(&format!("{STALE}, and its use cannot be counted: {error}")))?;
+    }
     for kind in &options.enforced {
         quota::enforce(tree.blocks_mut(), *kind)?;
     }
@@ -91,8 +98,8 @@ pub(super) fn open(
     }
     let volume = nodes.volume();
     let elapsed = volume.checkpoint().raw().elapsed_time.get();
-    let is_paused = volume.checkpoint().flags().has(CpFlags::DISABLED);
-    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed, is_paused })
+    let is_flagged = is_stale || flags.has(CpFlags::DISABLED);
+    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed, is_flagged })
 }
 
 /// Opens a volume that was mended, whatever its features, and rolls `promised` forward, which an older checkpoint has.
@@ -112,7 +119,7 @@ pub(super) fn open_mended(
         None => Vec::new(),
     };
     let (reserve, elapsed) = (Reserve::of(volume.checkpoint()), volume.checkpoint().raw().elapsed_time.get());
-    let opened = Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_paused: false };
+    let opened = Opened { tree, recovery: Recovery::default(), reserve, elapsed, is_flagged: false };
     Ok((opened, broken))
 }
 
@@ -158,6 +165,11 @@ fn check(volume: &Volume) -> Result<()> {
         if volume.checkpoint().flags().has(flag) {
             return Err(unsupported(what));
         }
+    }
+    // Quota files with names are the business of Linux's tools.
+    let is_stale = volume.checkpoint().flags().has(CpFlags::QUOTA_NEED_FSCK);
+    if is_stale && !volume.features().has(Features::QUOTA_INO) {
+        return Err(unsupported(STALE));
     }
     check_numbers(volume)
 }

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Inode, Nid},
-    quota::{Quota, QuotaKind},
+    quota::{Lost, Quota, QuotaKind},
+    volume::Volume,
     write::quota_file::QuotaFile,
 };
 
@@ -19,6 +20,26 @@ use crate::{
 pub(super) fn enforce(blocks: &mut Blocks, kind: QuotaKind) -> Result<()> {
     let (_, quotas) = read(blocks, kind.index(), file_of(blocks, kind)?)?;
     blocks.nodes_mut().usage_mut().limit(kind.index(), Limits::of(&quotas));
+    Ok(())
+}
+
+/// Counts the use of all owners anew, by the inodes of the last checkpoint; limits stay.
+pub(super) fn count_anew(blocks: &mut Blocks, volume: &Volume) -> Result<()> {
+    for nid in volume.super_block().root().0..volume.super_block().nid_limit() {
+        if let Some((inode, _)) = volume.find_inode(Nid(nid))? {
+            blocks.nodes_mut().usage_mut().change(None, Some(&inode));
+        }
+    }
+    for (kind, file) in (0..KINDS).zip(blocks.nodes().usage().files()).filter(|(_, file)| !file.is_null()) {
+        let (_, quotas) = read(blocks, kind, file)?;
+        for quota in quotas.quotas() {
+            let [inodes, bytes] = [quota.inodes.used, quota.bytes.used].map(|used| {
+                i64::try_from(used)
+                    .map_err(|_| corrupt(Place::Inode(file), "the use of an owner is", used, 0_u32))
+            });
+            blocks.nodes_mut().usage_mut().correct(kind, quota.id, (-inodes?, -bytes?));
+        }
+    }
     Ok(())
 }
 
@@ -56,12 +77,28 @@ pub(super) fn write_usage(blocks: &mut Blocks) -> Result<()> {
     Ok(())
 }
 
-/// Makes a quota file anew, without entries.
-pub(super) fn empty(blocks: &mut Blocks, kind: usize) -> Result<()> {
-    let file = blocks.nodes().usage().files().get(kind).copied().unwrap_or(Nid::NULL);
+/// Makes a quota file anew, with the limits that the old one still has. Nobody uses anything. Tells what was lost.
+pub(super) fn remake(blocks: &mut Blocks, kind: QuotaKind) -> Result<Vec<Lost>> {
+    let file = file_of(blocks, kind)?;
     let mut inode = blocks.nodes().inode(file)?;
+    let (quotas, lost) = QuotaFile::salvage(kind.index(), &scraps(blocks, &inode));
     content::set_size(blocks, &mut inode, 0)?;
-    write(blocks, inode, &QuotaFile::empty(kind))
+    write(blocks, inode, &quotas)?;
+    Ok(lost)
+}
+
+/// All bytes of a file, whatever it claims; zeros for what cannot be read.
+fn scraps(blocks: &Blocks, inode: &Inode) -> Vec<u8> {
+    let width = blocks.nodes().size().width();
+    // As many of its blocks as there are may be gone.
+    let most = inode.blocks.saturating_mul(2).saturating_mul(width as u64);
+    let mut bytes = vec![0; usize::try_from(inode.size.min(most)).unwrap_or(0)];
+    for (at, piece) in (0_u64..).step_by(width).zip(bytes.chunks_mut(width)) {
+        if content::read(blocks, inode, at, piece).is_err() {
+            piece.fill(0);
+        }
+    }
+    bytes
 }
 
 fn file_of(blocks: &Blocks, kind: QuotaKind) -> Result<Nid> {

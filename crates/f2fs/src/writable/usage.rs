@@ -182,7 +182,7 @@ impl Usage {
 }
 
 fn add(to: &mut Change, change: Change) {
-    (to.0, to.1) = (to.0 + change.0, to.1.saturating_add(change.1));
+    (to.0, to.1) = (to.0.saturating_add(change.0), to.1.saturating_add(change.1));
 }
 
 /// Seconds since 1970, as quota files have them.

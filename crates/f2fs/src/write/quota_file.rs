@@ -1,5 +1,7 @@
 //! Quota files: read as a whole, and written as a whole.
 
+mod salvage;
+
 use std::collections::BTreeMap;
 
 use zerocopy::{
@@ -50,20 +52,19 @@ impl QuotaFile {
         let mut left = bytes.len() / QUOTA_BLOCK_BYTES;
         leaf_numbers(bytes, 1, 0, &mut left, &mut leaves)?;
         for number in leaves {
-            file.take_leaf(block(bytes, number)?);
+            let entries = QuotaFile::leaf(block(bytes, number)?).into_iter();
+            file.entries.extend(entries.map(|entry| (entry.id.get(), entry)));
         }
         is_one.then_some(file)
     }
 
-    fn take_leaf(&mut self, leaf: &[u8]) {
-        let entries = leaf.get(size_of::<RawQuotaLeaf>()..).unwrap_or_default();
-        for raw in entries.chunks_exact(size_of::<RawQuotaEntry>()) {
-            let used = raw.iter().any(|byte| *byte != 0);
-            if let Some(entry) = RawQuotaEntry::read_from_bytes(raw).ok().filter(|_| used) {
-                let entry = if entry == of_nothing() { RawQuotaEntry::new_zeroed() } else { entry };
-                self.entries.insert(entry.id.get(), entry);
-            }
-        }
+    /// The entries of a leaf.
+    fn leaf(bytes: &[u8]) -> Vec<RawQuotaEntry> {
+        let entries = bytes.get(size_of::<RawQuotaLeaf>()..).unwrap_or_default();
+        let used =
+            entries.chunks_exact(size_of::<RawQuotaEntry>()).filter(|raw| raw.iter().any(|byte| *byte != 0));
+        let entries = used.filter_map(|raw| RawQuotaEntry::read_from_bytes(raw).ok());
+        entries.map(|entry| if entry == of_nothing() { RawQuotaEntry::new_zeroed() } else { entry }).collect()
     }
 
     /// The quotas of all ids that have an entry.

@@ -53,7 +53,9 @@ impl Mending<'_> {
         let (before, left) = (repair.before().clone(), repair.after().count);
         let changes = !repair.is_empty();
         let lines = lines(&repair);
-        let broken: Vec<String> = repair.broken().iter().map(ToString::to_string).collect();
+        let promises = repair.broken().iter().map(ToString::to_string);
+        let broken: Vec<String> =
+            promises.chain(repair.lost_limits().iter().map(ToString::to_string)).collect();
         if changes && !self.dry_run {
             self.keep_undo(&repair)?;
             repair.commit().map_err(failed)?;

@@ -1,11 +1,13 @@
 //! Limits of users, groups and projects: who has no more than they allow, and who has.
 
-use std::{collections::BTreeMap, fmt::Write, fs};
+use std::{collections::BTreeMap, fmt::Write, fs, sync::Arc};
 
 use pumice_f2fs::{
-    F2fs, MountOptions, Quota, QuotaKind, Share, WritableF2fs, WritableOptions,
+    Error, F2fs, Lost, LostLimits, MountOptions, Quota, QuotaKind, Share, Volume, WritableF2fs,
+    WritableOptions,
     check::Code,
     crypt::Keyring,
+    layout::CpFlags,
     repair::{Extent, plan},
 };
 use pumice_vfs::{
@@ -18,6 +20,7 @@ use super::{
     disk::{SharedDisk, save},
     subject::{Shape, sound, volume},
 };
+use crate::check::patient::{Patient, Seal, place as byte_of};
 
 const SHAPE: Shape = Shape { features: &["extra_attr", "project_quota", "quota_ino"], ..Shape::PLAIN };
 
@@ -404,4 +407,152 @@ fn open_files_and_promises_count() {
     done(Reserve("home/c", 10), &fs);
     fs.unmount().unwrap();
     sound(&disk);
+}
+
+/// The block of a small quota file that has its entries, as they are written here.
+const LEAF: usize = 2;
+
+/// A volume whose checkpoint says that quota files are out of date, and that of a kind is: by it the first two owners
+/// have nothing.
+fn stale(disk: &SharedDisk, kind: QuotaKind) -> Patient {
+    let mut p = Patient::new(&Arc::new(disk.bytes_now()));
+    let (sb, checkpoint) = (p.volume().super_block().clone(), p.volume().checkpoint().clone());
+    let flags = byte_of(sb.checkpoint_addr(checkpoint.pack())) + 132;
+    p.put32(flags, checkpoint.flags().with(CpFlags::QUOTA_NEED_FSCK).0);
+    p.make_right(&Seal::Pack(checkpoint.pack()));
+    // The leaf in front of the tree: inodes and bytes of its first two entries.
+    let leaf = quota_block(&p, kind, LEAF);
+    for entry in [leaf + 16, leaf + 16 + 72] {
+        p.write(entry + 24, &[0; 8]);
+        p.write(entry + 48, &[0; 8]);
+    }
+    p
+}
+
+/// The place of a block of 1024 bytes of a quota file.
+fn quota_block(p: &Patient, kind: QuotaKind, number: usize) -> usize {
+    let at = QuotaKind::ALL.iter().position(|other| *other == kind).unwrap();
+    let (inode, node) = p.nodes.inode(p.volume().super_block().quota_inodes()[at]).unwrap();
+    let address = inode.addrs_at() + number / 4 * 4;
+    let address = u32::from_le_bytes(*node.block[address..].first_chunk().unwrap());
+    byte_of(pumice_f2fs::layout::BlockAddr(address)) + number % 4 * 1024
+}
+
+fn disk_of(p: &Patient, like: &SharedDisk) -> SharedDisk {
+    SharedDisk::of(4096, p.read(0, like.bytes_now().len()))
+}
+
+/// Linux says by a flag that it left quota files behind, and counts nothing from then on. Here a mount counts all
+/// inodes; limits stay, and hold at once.
+#[test]
+fn what_was_not_counted_is_counted_by_a_mount() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let fs = open(&disk, &clock);
+    for name in ["home/a", "home/b", "home/c", "home/d"] {
+        Make(name).perform(fs.limited(), ANN, &clock).unwrap();
+    }
+    Write("home/a", 0, 7).perform(fs.limited(), ANN, &clock).unwrap();
+    fs.unmount().unwrap();
+    let wanted = quotas(&disk);
+    for kind in QuotaKind::ALL {
+        let stale = disk_of(&stale(&disk, kind), &disk);
+        assert_ne!(quotas(&stale), wanted, "{kind}");
+        let fs = open(&stale, &clock);
+        Make("home/e").perform(fs.limited(), ANN, &clock).unwrap();
+        let refused = Make("home/f").perform(fs.limited(), ANN, &clock).unwrap_err();
+        assert_eq!(refused.errno(), Errno::Quota, "{kind}");
+        Remove("home/e").perform(&fs, ANN, &clock).unwrap();
+        fs.unmount().unwrap();
+        sound(&stale);
+        assert_eq!(quotas(&stale), wanted, "{kind}");
+    }
+    // Nothing was changed by anybody: the mount alone brings all up to date, by a checkpoint of its own.
+    let stale = disk_of(&stale(&disk, QuotaKind::User), &disk);
+    drop(open(&stale, &clock));
+    let volume = Volume::open(vec![Box::new(stale.clone())], 1 << 20).unwrap();
+    assert!(!volume.checkpoint().flags().has(CpFlags::QUOTA_NEED_FSCK));
+    assert_eq!(quotas(&stale), wanted);
+}
+
+/// An inode that lost its last name while it was open goes with the mount that counts, and so does its use.
+#[test]
+fn what_has_no_name_is_not_counted_by_a_mount() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let fs = open(&disk, &clock);
+    for name in ["home/a", "home/b"] {
+        Make(name).perform(fs.limited(), ANN, &clock).unwrap();
+        Write(name, 0, 3).perform(fs.limited(), ANN, &clock).unwrap();
+    }
+    fs.hold(find(&fs, "home/a")).unwrap();
+    Remove("home/a").perform(&fs, ANN, &clock).unwrap();
+    fs.sync().unwrap();
+    drop(fs);
+    let stale = disk_of(&stale(&disk, QuotaKind::User), &disk);
+    open(&stale, &clock).unmount().unwrap();
+    sound(&stale);
+    let quota = quotas(&stale)[&("user".into(), ANN)];
+    // Directory and file; the directory has no blocks besides its own.
+    assert_eq!((quota.inodes.used, quota.bytes.used), (2, 3 * BLOCK));
+}
+
+/// A quota file that makes no sense is left to fsck: a mount that would write is refused by name.
+#[test]
+fn a_broken_quota_file_that_is_out_of_date_is_refused() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let mut p = stale(&disk, QuotaKind::User);
+    p.flip(quota_block(&p, QuotaKind::Group, 0));
+    let disk = disk_of(&p, &disk);
+    let refused = WritableF2fs::mount(Box::new(disk.clone()), WritableOptions::new(clock.clock()));
+    let Err(Error::Unsupported(why)) = refused.map(drop) else { panic!("it is mounted") };
+    assert!(why.contains("quota files are out of date") && why.contains("makes no sense"), "{why}");
+}
+
+/// A repair makes a broken quota file anew. Limits and times of grace that are still there stay, and those that are not
+/// are told; a repair that is to lose nothing leaves them to people.
+#[test]
+fn a_repair_keeps_limits() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let wanted = quotas(&disk);
+    let mend = |p: &Patient, extent| {
+        let disk = disk_of(p, &disk);
+        let repair = plan(Box::new(disk.clone()), extent, clock.now(), 1, &mut |_, _| ()).unwrap();
+        let (lost, fixes) = (repair.lost_limits().to_vec(), repair.fixes().len());
+        repair.commit().unwrap();
+        (disk, lost, fixes)
+    };
+    let broken = |edit: &dyn Fn(&mut Patient)| {
+        let mut p = Patient::new(&Arc::new(disk.bytes_now()));
+        edit(&mut p);
+        p
+    };
+    let lost = |kind, lost| LostLimits { kind, lost };
+    for kind in QuotaKind::ALL {
+        // The first word, which alone says what the file is.
+        let p = broken(&|p| p.flip(quota_block(p, kind, 0)));
+        for extent in [Extent::Safe, Extent::All] {
+            let (mended, lost, _) = mend(&p, extent);
+            sound(&mended);
+            assert_eq!((quotas(&mended), lost), (wanted.clone(), Vec::new()), "{kind}");
+        }
+        // The root of the tree, and the leaf in front of it.
+        let p = broken(&|p| p.write(quota_block(p, kind, 1), &[0xaa; 1024]));
+        let (mended, told, _) = mend(&p, Extent::All);
+        sound(&mended);
+        assert_eq!((quotas(&mended), told), (wanted.clone(), vec![lost(kind, Lost::Owners(0, u32::MAX))]));
+        let p = broken(&|p| p.write(quota_block(p, kind, LEAF), &[0; 1024]));
+        let (_, _, fixes) = mend(&p, Extent::Safe);
+        assert_eq!(fixes, 0, "{kind}");
+        let (mended, told, _) = mend(&p, Extent::All);
+        sound(&mended);
+        let owner = [ANN, GROUP, PROJECT][QuotaKind::ALL.iter().position(|other| *other == kind).unwrap()];
+        assert!(told.contains(&lost(kind, Lost::Owner(owner))), "{told:?}");
+        let mended = quotas(&mended);
+        for (key, quota) in wanted.iter().filter(|((of, _), _)| *of != kind.to_string()) {
+            assert_eq!(mended.get(key), Some(quota), "{kind}");
+        }
+    }
 }
