@@ -144,11 +144,23 @@ mod tests {
     use super::*;
 
     fn names_fit<T: Axis>() {
-        for entry in Rule::<T>::all().map(|rule| rule.entry()) {
-            let most = entry.parameter.map_or(String::new(), |parameter| format!(":{}", parameter.most));
-            let rule: Rule<T> = format!("{}{most}", entry.name).parse().unwrap();
+        let fits = |name: &str| {
+            let rule: Rule<T> = name.parse().unwrap();
             assert!(rule.to_string().len() <= NAME_BYTES, "{rule}");
             assert_eq!(policy(&name_bytes(&rule)), Ok(rule));
+        };
+        for rule in Rule::<T>::all() {
+            let entry = rule.entry();
+            let most = entry.parameter.map_or(String::new(), |parameter| format!(":{}", parameter.most));
+            fits(&format!("{}{most}", entry.name));
+            for (wrapper, inside) in
+                rule.wrapper().into_iter().flat_map(|it| it.inside().map(move |one| (it, one)))
+            {
+                // One less than alone, and so of as many digits.
+                let most =
+                    inside.parameter.map_or(String::new(), |parameter| format!(":{}", parameter.most - 1));
+                fits(&format!("{}:{}{most}", wrapper.name, inside.name));
+            }
         }
     }
 

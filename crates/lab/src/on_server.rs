@@ -23,6 +23,8 @@ const FLASH: u64 = 64 << 20;
 const EXPORT: u32 = 875;
 /// Overwrites of the whole disk before counting, and counted.
 const TURNOVERS: (u64, u64) = (2, 2);
+/// The same where the server has to learn which blocks are never written over.
+const LESSONS: (u64, u64) = (8, 2);
 
 /// The cleaner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +44,8 @@ pub enum Order {
     Random,
     /// Nine writes of ten go to one block in ten.
     Locality,
+    /// The same, and so many blocks in ten are never written again.
+    ReadOnly(u64),
 }
 
 /// A run, before it is made.
@@ -62,10 +66,11 @@ pub struct Task {
 impl Job for Task {
     fn names(&self) -> [String; 3] {
         let Task { cleaner, victim, placement, order, medium } = self;
+        let turnovers = self.turnovers();
         [
             format!("{cleaner:?}, {victim}, {placement}"),
             medium.name(CHIP, Some(FLASH)),
-            format!("{order:?}, {} turnovers to warm up and {} counted", TURNOVERS.0, TURNOVERS.1),
+            format!("{order:?}, {} turnovers to warm up and {} counted", turnovers.0, turnovers.1),
         ]
     }
 
@@ -86,6 +91,13 @@ impl Job for Task {
 }
 
 impl Task {
+    fn turnovers(&self) -> (u64, u64) {
+        match self.order {
+            Order::ReadOnly(_) => LESSONS,
+            Order::Sequential | Order::Random | Order::Locality => TURNOVERS,
+        }
+    }
+
     fn serve(&self, disk: &mut Ftl<SimChip>, seed: u64) -> Result<(u64, u64), LabError> {
         let bytes = vec![7; BLOCK as usize];
         let failed = |error| LabError::Setup(format!("the server: {error}"));
@@ -93,11 +105,11 @@ impl Task {
             disk.write(Lba(lba), &bytes).map_err(failed)?;
         }
         let mut next = self.next(disk.blocks(), seed);
-        for _ in 0..disk.blocks() * TURNOVERS.0 {
+        for _ in 0..disk.blocks() * self.turnovers().0 {
             disk.write(Lba(next()), &bytes).map_err(failed)?;
         }
         let before = disk.info().counters;
-        for _ in 0..disk.blocks() * TURNOVERS.1 {
+        for _ in 0..disk.blocks() * self.turnovers().1 {
             disk.write(Lba(next()), &bytes).map_err(failed)?;
         }
         let after = disk.info().counters;
@@ -122,9 +134,9 @@ impl Task {
             }
             Ok(())
         };
-        write(&mut sim, blocks * TURNOVERS.0)?;
+        write(&mut sim, blocks * self.turnovers().0)?;
         sim.reset_stats();
-        write(&mut sim, blocks * TURNOVERS.1)?;
+        write(&mut sim, blocks * self.turnovers().1)?;
         let stats = sim.stats();
         Ok((stats.erasures, stats.blocks_copied))
     }
@@ -138,16 +150,20 @@ impl Task {
                 at
             }
             Order::Random => random.random_range(..blocks),
-            // The hot blocks lie all over the disk.
-            Order::Locality => {
-                let is_hot = random.random_range(..10_u32) > 0;
-                loop {
-                    let lba = random.random_range(..blocks);
-                    if is_hot == lba.is_multiple_of(10) {
-                        return lba;
-                    }
-                }
-            }
+            Order::Locality => local(&mut random, blocks, 0),
+            Order::ReadOnly(tenths) => local(&mut random, blocks, tenths),
+        }
+    }
+}
+
+/// A block of a disk whose hot blocks lie all over it, as do so many tenths that are never drawn.
+fn local(random: &mut Xoshiro256PlusPlus, blocks: u64, read_only: u64) -> u64 {
+    let is_hot = random.random_range(..10_u32) > 0;
+    loop {
+        let lba = random.random_range(..blocks);
+        let tenth = lba % 10;
+        if is_hot == (tenth == 0) && tenth + read_only < 10 {
+            return lba;
         }
     }
 }

@@ -83,7 +83,7 @@ impl PolicyNames {
             return refuse(format!("placement `{placement}` has to be told every write beforehand"));
         }
         let heads = heads_of_chip(params);
-        if placement.parameter().is_some_and(|wanted| wanted > heads.into()) {
+        if placement.heads().is_some_and(|wanted| wanted > heads.into()) {
             return refuse(format!(
                 "placement `{placement}`: a chip of {} erase blocks has room for {heads} heads",
                 params.blocks
@@ -98,10 +98,10 @@ impl PolicyNames {
         Ok(())
     }
 
-    /// Heads for data that the placement is given. A placement without a number finds out itself how many pay.
+    /// Heads for data that the placement is given: as many as it always has, else as many as there is room for.
     pub(crate) fn heads(&self, params: &Params) -> u8 {
         let most = heads_of_chip(params);
-        self.placement.parameter().map_or(most, |wanted| {
+        self.placement.heads().map_or(most, |wanted| {
             debug_assert!(wanted <= most.into(), "policies are checked where a volume is made or opened");
             u8::try_from(wanted).unwrap_or(most).min(most)
         })
@@ -266,11 +266,12 @@ mod tests {
         assert!(found.is_empty(), "{policy}: {found:?}");
     }
 
-    /// One with a number that a small chip has heads for.
+    /// One that a small chip has heads for.
     fn small(placement: PlacementRule) -> PlacementRule {
-        match placement.parameter() {
-            Some(_) => format!("{}:2", placement.entry().name).parse().unwrap(),
-            None => placement,
+        match (placement.wrapper(), placement.parameter()) {
+            (Some(wrapper), _) => format!("{}:m1", wrapper.name).parse().unwrap(),
+            (None, Some(_)) => format!("{}:2", placement.entry().name).parse().unwrap(),
+            (None, None) => placement,
         }
     }
 
@@ -288,6 +289,30 @@ mod tests {
         }
     }
 
+    /// Bytes that cleaning copies while the half of a file is written over again and again, and the other half, which
+    /// lies between, never.
+    fn copied(placement: &str) -> u64 {
+        let policies = PolicyNames::named("cost-benefit", placement, "none").unwrap();
+        let mut volume = mounted(formatted(policies, None).unwrap(), 1 << 18);
+        let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+        volume.begin().unwrap();
+        let file = volume.create_node(ROOT, b"file", &node).unwrap();
+        let blocks = volume.free_bytes() / 2048 * 9 / 10;
+        let mut rng = fastrand::Rng::with_seed(5);
+        for turn in 0..blocks * 20 {
+            let at = if turn < blocks { turn } else { rng.u64(0..blocks / 2) * 2 };
+            volume.begin_writing(2048).unwrap();
+            volume.write_file(file, at * 2048, &[1; 2048]).unwrap();
+        }
+        volume.cleaner.copied_bytes
+    }
+
+    #[test]
+    fn read_only_data_apart_is_not_copied_again_and_again() {
+        let [apart, together] = ["read-only:m1", "m1"].map(copied);
+        assert!(apart * 3 < together * 2, "{apart} bytes copied, and {together} without");
+    }
+
     #[test]
     fn rules_that_cannot_work_are_refused_by_name() {
         for (victim, placement, wear, says) in [
@@ -295,6 +320,7 @@ mod tests {
             ("declining-cost", "m1", "none", "known: greedy"),
             ("greedy", "oracle", "none", "told every write"),
             ("greedy", "sepbit:3", "none", "has room for 2 heads"),
+            ("greedy", "read-only:sepbit:2", "none", "has room for 2 heads"),
             ("greedy", "m1", "even", "wear rule `even` chooses among the free erase blocks"),
             ("greedy", "m1", "dual-pool", "(known: behind, end-of-life, none)"),
             ("greedy", "m1", "end-of-life", "how often an erase block can be erased"),
@@ -308,5 +334,6 @@ mod tests {
         let keeps = |placement| PolicyNames::named("greedy", placement, "none").unwrap().check(&large, None);
         assert!(keeps("adaptive").unwrap_err().to_string().contains("for each block of a file"));
         assert!(keeps("sepbit:6").is_ok());
+        assert!(keeps("read-only:sepbit:5").unwrap_err().to_string().contains("for each block of a file"));
     }
 }

@@ -2,7 +2,7 @@
 //! systems offer, write on flash and read back.
 //!
 //! A name is a word, such as `greedy`, or a word with a number, such as `chain:4`; without the number it has its usual
-//! value. The word `default` is the axis's default. A written name always carries the number, so that it means the same
+//! value. A name may follow the word of a policy that is around another: `read-only:chain:4`. The word `default` is the axis's default. A written name always carries the number, so that it means the same
 //! when a usual value changes.
 //!
 //! ```
@@ -28,10 +28,10 @@ mod wears;
 
 use alloc::boxed::Box;
 
-pub use rule::{Axis, Entry, Parameter, PolicyError, Rule};
+pub use rule::{Axis, Entry, Parameter, PolicyError, Rule, Wrapper};
 pub use store::Store;
 
-use crate::{Placement, Selector, Victim, Wear, wear::Swap};
+use crate::{Params, Placement, Selector, Victim, Wear, wear::Swap};
 
 /// The victim policy: the segment to be cleaned next.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
@@ -48,6 +48,7 @@ impl Axis for Box<dyn Selector + Send> {
 impl Axis for Box<dyn Placement + Send> {
     const NAME: &'static str = "placement";
     const TABLE: &'static [Entry<Self>] = placements::TABLE;
+    const WRAPPERS: &'static [Wrapper<Self>] = placements::WRAPPERS;
 }
 
 impl Axis for Box<dyn Wear + Send> {
@@ -91,7 +92,16 @@ impl WearRule {
 impl PlacementRule {
     /// True for one that keeps something for each page, from one to some twenty bytes.
     pub fn keeps_pages(&self) -> bool {
-        !placements::WITHOUT_PAGES.contains(&self.entry().name)
+        self.wrapper().is_some() || !placements::WITHOUT_PAGES.contains(&self.entry().name)
+    }
+
+    /// Heads that it always has; `None` for one without a number, which may find out how many pay. One around another
+    /// always has as many, so one for a store of a single page tells them.
+    pub fn heads(&self) -> Option<u32> {
+        match self.wrapper() {
+            None => self.parameter(),
+            Some(_) => Some(self.build(&Store::new(Params::new(1, 1, 1), 0)).classes().into()),
+        }
     }
 
     /// True for the one that has to be told every write beforehand ([`Store::with_future`]): a bound, not a policy.

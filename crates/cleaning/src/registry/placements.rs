@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::{Entry, Store};
+use super::{Entry, Store, Wrapper};
 use crate::{
-    ByHeat, BySegment, OneLog, Placement, SepBit, SepBitPublished, Sorted, Static,
+    ByHeat, BySegment, OneLog, Placement, ReadOnly, SepBit, SepBitPublished, Sorted, Static,
     placement::{Chain, Dac, MAX_CLASSES, MultiLog, Oracle, Sfs, Temperature},
 };
 
@@ -54,6 +54,25 @@ pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
     }),
     Entry::with(ORACLE, "knows all writes: a bound, not for disks; N heads", (2, MOST, 6), oracle),
 ];
+
+/// Placements around others. Those that a victim rule follows have numbers of their own for classes, and vary these;
+/// the oracle knows; and the last name would be too long for a disk.
+pub(super) const WRAPPERS: &[Wrapper<Box<dyn Placement + Send>>] = &[Wrapper {
+    name: "read-only",
+    about: "blocks that are never written over apart, others by PLACEMENT",
+    usual: "m6",
+    never: &["adaptive", "midas", ORACLE, "sepbit-published"],
+    most: MOST - 1,
+    make: read_only,
+}];
+
+fn read_only(rest: Box<dyn Placement + Send>, store: &Store) -> Box<dyn Placement + Send> {
+    let pages = store.params.logical;
+    Box::new(match &store.read_only {
+        Some(told) => ReadOnly::told(rest, pages, told.iter().copied()),
+        None => ReadOnly::learning(rest, pages),
+    })
+}
 
 fn oracle(store: &Store, n: u32) -> Box<dyn Placement + Send> {
     Box::new(Oracle::new(heads(n), store.params.logical, &store.future))

@@ -1,6 +1,6 @@
 //! Looks up a policy by its name.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 
 use super::Store;
@@ -9,8 +9,10 @@ use super::Store;
 pub trait Axis: Sized + 'static {
     /// The noun for a policy of this axis.
     const NAME: &'static str;
-    /// All policies of the axis.
+    /// All policies of the axis but those around others.
     const TABLE: &'static [Entry<Self>];
+    /// Those around others.
+    const WRAPPERS: &'static [Wrapper<Self>] = &[];
 }
 
 /// A policy in a table.
@@ -52,28 +54,63 @@ impl<T> Entry<T> {
     }
 }
 
-/// A policy chosen by name: an entry, and the value of its parameter.
+/// A policy around another of its axis, whose name follows its own: `read-only:m6`.
+pub struct Wrapper<T: 'static> {
+    /// Its name without the other's.
+    pub name: &'static str,
+    /// The policy's behaviour, in one line.
+    pub about: &'static str,
+    /// The other policy, if none is named.
+    pub usual: &'static str,
+    /// Policies that cannot be inside.
+    pub(super) never: &'static [&'static str],
+    /// The greatest number that one inside may have.
+    pub(super) most: u32,
+    /// Makes one of the other for a store.
+    pub(super) make: fn(T, &Store) -> T,
+}
+
+impl<T: Axis> Wrapper<T> {
+    /// The policies that can be inside.
+    pub fn inside(&self) -> impl Iterator<Item = &'static Entry<T>> {
+        T::TABLE.iter().filter(|entry| !self.never.contains(&entry.name))
+    }
+}
+
+/// A policy chosen by name: an entry, the value of its parameter, and the policy around it.
 pub struct Rule<T: 'static> {
     entry: &'static Entry<T>,
     parameter: u32,
+    wrapper: Option<&'static Wrapper<T>>,
 }
 
 impl<T: Axis> Rule<T> {
-    /// Every policy of this axis with its usual parameter.
+    /// Every policy of this axis with its usual parameter, or around its usual one.
     pub fn all() -> impl Iterator<Item = Self> {
-        T::TABLE.iter().map(Self::usual)
+        let wrapped = |wrapper: &'static Wrapper<T>| {
+            let inside = wrapper.inside().find(|entry| entry.name == wrapper.usual).map(Self::usual);
+            debug_assert!(inside.is_some(), "no `{}` inside `{}`", wrapper.usual, wrapper.name);
+            inside.map(|inside| Self { wrapper: Some(wrapper), ..inside })
+        };
+        T::TABLE.iter().map(Self::usual).chain(T::WRAPPERS.iter().filter_map(wrapped))
     }
 
     fn usual(entry: &'static Entry<T>) -> Self {
-        Self { entry, parameter: entry.parameter.map_or(0, |parameter| parameter.usual) }
+        let parameter = entry.parameter.map_or(0, |parameter| parameter.usual);
+        Self { entry, parameter, wrapper: None }
     }
 
-    /// Its entry in the table.
+    /// Its entry in the table; that of the policy inside, if it is around one.
     pub fn entry(&self) -> &'static Entry<T> {
         self.entry
     }
 
-    /// The number that follows its word; `None` if it takes none.
+    /// The policy around it.
+    pub fn wrapper(&self) -> Option<&'static Wrapper<T>> {
+        self.wrapper
+    }
+
+    /// The number that follows the entry's word; `None` if it takes none.
     pub fn parameter(&self) -> Option<u32> {
         self.entry.parameter.map(|_| self.parameter)
     }
@@ -85,21 +122,15 @@ impl<T: Axis> Rule<T> {
 
     /// Makes the policy for a store.
     pub fn build(&self, store: &Store) -> T {
-        (self.entry.make)(store, self.parameter)
+        let made = (self.entry.make)(store, self.parameter);
+        match self.wrapper {
+            None => made,
+            Some(wrapper) => (wrapper.make)(made, store),
+        }
     }
-}
 
-impl<T: Axis> Default for Rule<T> {
-    fn default() -> Self {
-        const { assert!(!T::TABLE.is_empty(), "an axis has a default") };
-        Self::usual(&T::TABLE[0])
-    }
-}
-
-impl<T: Axis> FromStr for Rule<T> {
-    type Err = PolicyError;
-
-    fn from_str(text: &str) -> Result<Self, PolicyError> {
+    /// A policy by a name without a wrapper's, one of `known`.
+    fn bare(text: &str, known: Vec<&'static str>) -> Result<Self, PolicyError> {
         if text == "default" {
             return Ok(Self::default());
         }
@@ -107,7 +138,7 @@ impl<T: Axis> FromStr for Rule<T> {
         let entry = T::TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| PolicyError::Unknown {
             axis: T::NAME,
             name: text.to_owned(),
-            known: T::TABLE.iter().map(|entry| entry.name).collect(),
+            known,
         })?;
         match (number, entry.parameter) {
             (None, _) => Ok(Self::usual(entry)),
@@ -122,14 +153,57 @@ impl<T: Axis> FromStr for Rule<T> {
                     word: name.to_owned(),
                     range,
                 })?;
-                Ok(Self { entry, parameter })
+                Ok(Self { entry, parameter, wrapper: None })
             }
         }
+    }
+
+    /// The policy of this name inside another.
+    fn inside(wrapper: &'static Wrapper<T>, text: &str) -> Result<Self, PolicyError> {
+        let known = || wrapper.inside().map(|entry| entry.name).collect();
+        let inside = Self::bare(text, known())?;
+        let name = format!("{}:{text}", wrapper.name);
+        if wrapper.never.contains(&inside.entry.name) {
+            let word = inside.entry.name;
+            return Err(PolicyError::Inside { axis: T::NAME, name, word, known: known() });
+        }
+        match inside.entry.parameter {
+            Some(range) if inside.parameter > wrapper.most => Err(PolicyError::Parameter {
+                axis: T::NAME,
+                name,
+                word: format!("{}:{}", wrapper.name, inside.entry.name),
+                range: Parameter { most: wrapper.most, ..range },
+            }),
+            Some(_) | None => Ok(Self { wrapper: Some(wrapper), ..inside }),
+        }
+    }
+}
+
+impl<T: Axis> Default for Rule<T> {
+    fn default() -> Self {
+        const { assert!(!T::TABLE.is_empty(), "an axis has a default") };
+        Self::usual(&T::TABLE[0])
+    }
+}
+
+impl<T: Axis> FromStr for Rule<T> {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+        if let Some(wrapper) = T::WRAPPERS.iter().find(|wrapper| wrapper.name == word) {
+            return Self::inside(wrapper, rest.unwrap_or(wrapper.usual));
+        }
+        let words = T::TABLE.iter().map(|entry| entry.name);
+        Self::bare(text, words.chain(T::WRAPPERS.iter().map(|wrapper| wrapper.name)).collect())
     }
 }
 
 impl<T> fmt::Display for Rule<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(wrapper) = self.wrapper {
+            write!(f, "{}:", wrapper.name)?;
+        }
         match self.entry.parameter {
             None => f.write_str(self.entry.name),
             Some(_) => write!(f, "{}:{}", self.entry.name, self.parameter),
@@ -153,7 +227,8 @@ impl<T> Copy for Rule<T> {}
 
 impl<T> PartialEq for Rule<T> {
     fn eq(&self, other: &Self) -> bool {
-        (self.entry.name, self.parameter) == (other.entry.name, other.parameter)
+        let name = |rule: &Self| (rule.wrapper.map(|wrapper| wrapper.name), rule.entry.name, rule.parameter);
+        name(self) == name(other)
     }
 }
 
@@ -191,6 +266,17 @@ pub enum PolicyError {
         /// The permitted parameter.
         range: Parameter,
     },
+    /// The policy cannot be inside another.
+    Inside {
+        /// [`Axis::NAME`].
+        axis: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The word of the policy inside.
+        word: &'static str,
+        /// Those that can be.
+        known: Vec<&'static str>,
+    },
 }
 
 impl fmt::Display for PolicyError {
@@ -204,6 +290,9 @@ impl fmt::Display for PolicyError {
             }
             Self::Parameter { axis, name, word, range: Parameter { least, most, .. } } => {
                 write!(f, "invalid {axis} `{name}` (want {word}:{least} to {word}:{most})")
+            }
+            Self::Inside { axis, name, word, known } => {
+                write!(f, "invalid {axis} `{name}`: `{word}` cannot be inside (can: {})", known.join(", "))
             }
         }
     }
@@ -220,9 +309,10 @@ mod tests {
     fn names_come_back<T: Axis>() {
         let mut words = BTreeSet::new();
         for rule in Rule::<T>::all() {
+            let word = rule.wrapper().map_or(rule.entry().name, |wrapper| wrapper.name);
             assert_eq!(rule.to_string().parse(), Ok(rule));
-            assert_eq!(rule.entry().name.parse(), Ok(rule));
-            assert!(words.insert(rule.entry().name) && rule.entry().name != "default", "{rule}");
+            assert_eq!(word.parse(), Ok(rule));
+            assert!(words.insert(word) && word != "default", "{rule}");
             if let Some(Parameter { least, most, usual }) = rule.entry().parameter {
                 assert!((least..=most).contains(&usual) && rule.entry().about.contains('N'), "{rule}");
             }
@@ -253,6 +343,48 @@ mod tests {
         let rule: PlacementRule = "chain:6".parse().unwrap();
         assert_eq!(rule.to_string(), "chain:6");
         assert_ne!(Ok(rule), "chain".parse());
+    }
+
+    #[test]
+    fn one_may_be_around_another() {
+        let rule = |name: &str| name.parse::<PlacementRule>();
+        assert_eq!(rule("read-only:chain:6").unwrap().to_string(), "read-only:chain:6");
+        assert_eq!(
+            (rule("read-only"), rule("read-only:chain")),
+            (rule("read-only:m6"), rule("read-only:chain:4"))
+        );
+        assert_ne!(rule("read-only:m6"), rule("m6"));
+        let heads = |name| rule(name).unwrap().heads();
+        assert_eq!(["m6", "chain:6", "adaptive"].map(heads), [None, Some(6), None]);
+        let wrapped = ["read-only:m1", "read-only:m6", "read-only:chain:6", "read-only:temperature"];
+        assert_eq!(wrapped.map(heads), [2, 3, 7, 4].map(Some));
+        assert!(rule("read-only:m4").unwrap().keeps_pages() && !rule("m4").unwrap().keeps_pages());
+        for entry in rule("read-only").unwrap().wrapper().unwrap().inside() {
+            let heads = rule(&format!("read-only:{}", entry.name)).unwrap().heads();
+            assert!(
+                heads.is_some_and(|heads| heads <= crate::placement::MAX_CLASSES.into()),
+                "{}",
+                entry.name
+            );
+        }
+        for (name, says) in [
+            (
+                "read-only:adaptive",
+                "invalid placement `read-only:adaptive`: `adaptive` cannot be inside (can: m1, ",
+            ),
+            ("read-only:default", "invalid placement `read-only:default`: `adaptive` cannot be inside"),
+            ("read-only:midas", "`midas` cannot be inside"),
+            ("read-only:oracle:3", "`oracle` cannot be inside"),
+            ("read-only:read-only:m6", "unknown placement `read-only:m6` (known: m1, "),
+            ("read-only:", "unknown placement ``"),
+            ("read-only:m6:2", "`m6` takes no number"),
+            ("read-only:chain:16", "(want read-only:chain:2 to read-only:chain:15)"),
+            ("read_only:m6", "multi-log, sfs, temperature, oracle, read-only)"),
+        ] {
+            let error = rule(name).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!("read-only:greedy".parse::<VictimRule>().is_err());
     }
 
     fn refusal<T: Axis>(name: &str) -> String {

@@ -13,6 +13,7 @@ pub struct Store {
     /// Seed of random policies.
     pub seed: u64,
     pub(super) future: Vec<u32>,
+    pub(super) read_only: Option<Vec<u32>>,
     adaptive: Pair<Adaptive, Regime>,
     midas: Pair<Midas, Plan>,
 }
@@ -35,7 +36,14 @@ impl Store {
 
     /// A store with every write there will be, the filling first: for the oracle.
     pub fn with_future(params: Params, seed: u64, future: Vec<u32>) -> Self {
-        Self { params, seed, future, adaptive: Pair::new(), midas: Pair::new() }
+        Self { params, seed, future, read_only: None, adaptive: Pair::new(), midas: Pair::new() }
+    }
+
+    /// The same with the pages that are written once and never again, for a placement that has them apart; without them
+    /// it learns.
+    #[must_use]
+    pub fn with_read_only(self, pages: Vec<u32>) -> Self {
+        Self { read_only: Some(pages), ..self }
     }
 
     fn new_adaptive(&self) -> (Adaptive, Regime) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{victim, wear};
 use fastrand::Rng;
 use pumice_cleaning::{
-    ByHeat, Geometry, OneLog, Params, Placement, ReadOnly, Selector, Sim, SimError, Wear,
+    Geometry, OneLog, Params, Placement, Selector, Sim, SimError, Wear,
     registry::{PlacementRule, Store, VictimRule, WearRule},
 };
 
@@ -72,9 +72,11 @@ fn every_rule_keeps_every_page() {
     }
 }
 
+/// Pages that are told read-only, and are written over all the same.
 #[test]
 fn a_region_for_what_is_only_read_keeps_every_page() {
-    let placement = Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20));
+    let store = Store::new(params(), 1).with_read_only((0..20).collect());
+    let placement = "read-only:m6".parse::<PlacementRule>().unwrap().build(&store);
     play("read-only", params(), victim("cat", &params(), 1), placement, wear("even", &params()), 1);
 }
 

@@ -10,6 +10,7 @@ mod comparison;
 mod engine;
 mod midas;
 mod pool;
+mod read_only;
 mod rivals;
 mod selectors;
 mod table4;

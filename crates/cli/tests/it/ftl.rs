@@ -31,6 +31,8 @@ fn what_cannot_be_is_refused_and_nothing_stays() {
         ("--victim oldest", ["oldest", "greedy", "cat"]),
         ("--placement m7", ["m7", "m6", "sepbit"]),
         ("--placement chain:17", ["chain:17", "chain:2", "chain:16"]),
+        ("--placement read-only:adaptive", ["read-only:adaptive", "cannot be inside", "m6"]),
+        ("--placement read-only:midas", ["read-only:midas", "cannot be inside", "m6"]),
         ("--wear much", ["much", "even", "none"]),
     ] {
         let run = world.say(&format!("ftl create {SMALL} {words} chip"));
@@ -59,6 +61,9 @@ fn info_tells_geometry_wear_and_amplification() {
     world.say(&format!("ftl create {SMALL} --victim cat --placement chain chip")).good();
     let text = world.say("ftl info chip").good();
     assert!(text.contains("policies:     victim cat, placement chain:4, wear even"), "{text}");
+    world.say(&format!("ftl create {SMALL} --placement read-only:chain apart")).good();
+    let text = world.say("ftl info apart").good();
+    assert!(text.contains("placement read-only:chain:4, wear even"), "{text}");
     let info = document(&world.say("ftl info --json chip").good(), "ftl-info");
     assert_eq!(info["logical_blocks"], 420);
     assert_eq!(info["size_bytes"], 420 * 4096);

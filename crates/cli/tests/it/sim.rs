@@ -47,6 +47,26 @@ fn lists_are_combined_and_each_run_is_a_line() {
 }
 
 #[test]
+fn read_only_data_is_named_by_the_workload_and_kept_apart() {
+    let world = World::new();
+    let run = |placement: &str| {
+        format!("sim --access locality:90/10+read-only:30% --victim cat --wear none --placement {placement}")
+    };
+    let apart = world.say(&run("read-only:m6")).good();
+    assert!(
+        apart.contains("placement read-only:m6") && apart.contains("read-only:  1607 blocks, copied 0 times"),
+        "{apart}"
+    );
+    let figures = |placement: &str| {
+        let record = document(&world.say(&format!("{} --json", run(placement))).good(), "sim");
+        ["read_only_blocks", "read_only_copied", "blocks_copied"].map(|key| record[key].as_u64().unwrap())
+    };
+    let [[_, _, apart], [blocks, copied, together]] = ["read-only:m6", "m6"].map(figures);
+    assert!(copied > 2 * blocks && apart < together, "{blocks} {copied} {apart} {together}");
+    assert!(!world.say("sim --access random --write 1M").good().contains("read-only:"));
+}
+
+#[test]
 fn a_wear_rule_changes_nothing_else() {
     let world = World::new();
     let fields = |wear: &str| {
@@ -133,7 +153,9 @@ fn wrong_words_are_named_on_one_line() {
         ("--victim garbage-age:100", "want garbage-age:1 to garbage-age:99"),
         ("--placement m7", "unknown placement `m7` (known: adaptive, m1"),
         ("--wear out", "unknown wear rule `out`"),
+        ("--placement read-only:midas", "`midas` cannot be inside (can: m1"),
         ("--access zipf", "unknown workload `zipf`"),
+        ("--access random+read-only:100%", "unknown workload `random+read-only:100%`"),
         ("--fill 100%", "invalid --fill `100%`"),
         ("--fill 0.5", "invalid --fill `0.5` (want a percentage such as 90%"),
         ("--alpha 0.5", "invalid --alpha `0.5` (want a number above 1)"),

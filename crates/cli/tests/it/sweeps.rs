@@ -100,15 +100,7 @@ fn a_sweep_in_parts_is_one_sweep() {
         world.say(&shard(part)).good();
     }
     let words = shard(5);
-    let mut killed: Child =
-        world.command().args(words.split_whitespace()).stdout(Stdio::null()).spawn().unwrap();
-    while !world.path("part5/sweep.jsonl").exists() {}
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    // Killed in the middle of a line, at the latest.
-    let file = world.path("part5/sweep.jsonl");
-    let left = fs::read_to_string(&file).unwrap();
-    fs::write(&file, &left[..left.len().saturating_sub(40)]).unwrap();
+    cut_short(&world, &words, "part5/sweep.jsonl");
     let parts = (1..=8).rev().map(|part| format!("part{part}")).collect::<Vec<_>>().join(" ");
     let said = world.say(&format!("lab merge {parts} --out merged")).good();
     assert_ne!(said, "sweep: 48 records\n");
@@ -119,6 +111,65 @@ fn a_sweep_in_parts_is_one_sweep() {
     assert_eq!(world.say("lab run --again record").good(), record);
     fs::write(world.path("part3/sweep.toml"), SWEEP.replace("16M", "17M")).unwrap();
     world.say(&format!("lab merge {parts} --out merged")).bad(1, &["describe different experiments"]);
+}
+
+/// A thousand small cells: two workloads, five policies, ten fillings, ten seeds.
+const THOUSAND: &str = r#"
+about = "many small stores"
+x = "fill"
+metrics = ["waf"]
+seeds = "10"
+
+[[workload]]
+access = ["zipf:0.99", "locality:90/10+read-only:30%"]
+write = "1M"
+
+[[policy]]
+victim = "cat"
+placement = ["m1", "m4", "m6", "sepbit:3", "read-only:m6"]
+wear = "none"
+
+[[store]]
+flash = "2M"
+segment = "32k"
+fill = ["52%", "54%", "56%", "58%", "60%", "62%", "64%", "66%", "68%", "70%"]
+"#;
+
+/// Eight parts, the third killed and run again.
+#[test]
+fn a_thousand_cells_in_parts_are_one_sweep() {
+    let world = World::new();
+    fs::write(world.path("many.toml"), THOUSAND).unwrap();
+    world.say("lab run many.toml --out whole").good();
+    let shard = |part: u32| format!("lab run many.toml --shard {part}/8 --out part{part}");
+    for part in (1..=8).filter(|part| *part != 3) {
+        world.say(&shard(part)).good();
+    }
+    let left = cut_short(&world, &shard(3), "part3/many.jsonl");
+    let parts = (1..=8).map(|part| format!("part{part}")).collect::<Vec<_>>().join(" ");
+    let merge = format!("lab merge {parts} --out merged");
+    assert_eq!(world.say(&merge).good(), format!("many: {} records\n", 875 + left));
+    let said = world.say(&shard(3));
+    assert!(said.code == 0 && left < 125, "{left} records were left: {said:?}");
+    assert_eq!(world.say(&merge).good(), "many: 1000 records\n");
+    for kind in ["jsonl", "csv", "toml"] {
+        let [merged, whole] = ["merged", "whole"].map(|dir| text(&world, &format!("{dir}/many.{kind}")));
+        assert!(merged == whole, "{kind}");
+    }
+    assert_eq!(text(&world, "whole/many.jsonl").lines().count(), 1000);
+}
+
+/// Starts a part, kills it once it has written something, and cuts its last line: the number of whole ones.
+fn cut_short(world: &World, words: &str, file: &str) -> usize {
+    let mut killed: Child =
+        world.command().args(words.split_whitespace()).stdout(Stdio::null()).spawn().unwrap();
+    while !world.path(file).exists() {}
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let left = text(world, file);
+    let left = &left[..left.len().saturating_sub(40)];
+    fs::write(world.path(file), left).unwrap();
+    left.matches('\n').count()
 }
 
 /// A shell in the world's directory that finds the command.

@@ -177,6 +177,50 @@ pub(super) const FIG18: Experiment<'static> = Experiment {
     known: Vec::new,
 };
 
+/// Read-only data apart (section 3.2), of which the simulator is told, as the paper's server is.
+pub(super) const READ_ONLY: Experiment<'static> = Experiment {
+    name: "cat-read-only",
+    about: "CAT paper, section 3.2: read-only data apart, at 90/10 of the other data",
+    x: "read-only (%)",
+    look: Look::Lines,
+    metrics: &[Metric::ReadOnlyCopies, Metric::Erasures, Metric::Copied],
+    points: Points::Simulated(|options| {
+        let schemes = [
+            Scheme::new("greedy", "greedy", "m1"),
+            Scheme::new("greedy, apart", "greedy", "read-only:m1"),
+            Scheme::new("CAT", "cat", "m6"),
+            Scheme::new("CAT, apart", "cat", "read-only:m6"),
+            DEFAULT,
+        ];
+        cross(options, &schemes, &named(&[10, 30, 50]), |scheme, percent| {
+            scheme.setup(Access::Pattern(format!("locality:90/10+read-only:{percent}%").parse()?))
+        })
+    }),
+    known: Vec::new,
+};
+
+/// The same on the server of blocks, which is told nothing.
+pub(super) const READ_ONLY_LEARNT: Experiment<'static> = Experiment {
+    name: "cat-read-only-learnt",
+    about: "CAT paper, section 3.2: read-only data apart on a chip, on a server that has to learn it",
+    x: "read-only (%)",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Cleaned), Metric::Measured(Figure::Copied)],
+    points: Points::OnServer(|| {
+        let mut points = Vec::new();
+        for (series, placement) in [("CAT", "m6"), ("CAT, apart", "read-only:m6")] {
+            points.extend([3, 5].map(|tenths| {
+                let (cleaner, order) = (Cleaner::Server, Order::ReadOnly(tenths));
+                let setup =
+                    on_server::Task { cleaner, victim: "cat", placement, order, medium: Medium::default() };
+                Point { series: series.to_owned(), x: (tenths * 10).to_string(), setup }
+            }));
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
 /// Percent full.
 const UTILIZATIONS: [u32; 7] = [60, 65, 70, 75, 80, 85, 90];
 
@@ -239,14 +283,13 @@ fn localities() -> Vec<(String, u32)> {
 }
 
 fn locality(scheme: &Scheme, percent: u32) -> Result<Setup, LabError> {
-    let pattern: Pattern = format!("locality:{percent}/{}", 100 - percent).parse()?;
-    scheme.setup(Access::Pattern(pattern))
+    scheme.setup(Access::Pattern(format!("locality:{percent}/{}", 100 - percent).parse()?))
 }
 
 /// A pattern on stores of all utilizations.
 fn filled(options: &Options, pattern: Pattern) -> Result<Vec<Point>, LabError> {
     cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, percent| {
-        let mut setup = scheme.setup(Access::Pattern(pattern))?;
+        let mut setup = scheme.setup(Access::Pattern(pattern.into()))?;
         setup.store.room = Room::Fill(f64::from(percent) / 100.0);
         Ok(setup)
     })
@@ -254,7 +297,7 @@ fn filled(options: &Options, pattern: Pattern) -> Result<Vec<Point>, LabError> {
 
 /// The stand-in for the HP traces, in blocks of 1 KiB, as much as these wrote, on a store that is `percent` full.
 fn workstation(scheme: &Scheme, percent: u32) -> Result<Setup, LabError> {
-    let mut setup = scheme.setup(Access::Pattern(Pattern::Workstation))?;
+    let mut setup = scheme.setup(Access::Pattern(Pattern::Workstation.into()))?;
     setup.store.room = Room::Fill(f64::from(percent) / 100.0);
     setup.store.block = 1024;
     setup.write = Some(Amount::Bytes(1331 << 20));

@@ -10,6 +10,8 @@ pub enum Metric {
     Erasures,
     /// Blocks copied.
     Copied,
+    /// Copies of each block of read-only data.
+    ReadOnlyCopies,
     /// Write amplification.
     Waf,
     /// Bytes a second that users could write if the chip did nothing else than it had to.
@@ -34,10 +36,11 @@ pub enum Metric {
 
 impl Metric {
     /// Those of the simulator.
-    pub const SIMULATED: [Metric; 11] = [
+    pub const SIMULATED: [Metric; 12] = [
         Metric::Waf,
         Metric::Erasures,
         Metric::Copied,
+        Metric::ReadOnlyCopies,
         Metric::Throughput,
         Metric::TimeErasing,
         Metric::TimeCopying,
@@ -53,6 +56,7 @@ impl Metric {
         match self {
             Self::Erasures => "erasures",
             Self::Copied => "copied",
+            Self::ReadOnlyCopies => "read-only-copies",
             Self::Waf => "waf",
             Self::Throughput => "throughput",
             Self::TimeErasing => "time-erasing",
@@ -71,6 +75,7 @@ impl Metric {
         match self {
             Self::Erasures => "erasures",
             Self::Copied => "blocks copied",
+            Self::ReadOnlyCopies => "copies of each read-only block",
             Self::Waf => "write amplification",
             Self::Throughput => "throughput (KiB/s)",
             Self::TimeErasing => "time for erasing (%)",
@@ -90,7 +95,11 @@ impl Metric {
             Self::Erasures | Self::Copied | Self::Throughput => 0,
             Self::TimeErasing | Self::TimeCopying => 1,
             Self::Waf | Self::WearPeak => 3,
-            Self::WearDeviation | Self::FirstDeath | Self::OnePercent | Self::Exhausted => 2,
+            Self::WearDeviation
+            | Self::FirstDeath
+            | Self::OnePercent
+            | Self::Exhausted
+            | Self::ReadOnlyCopies => 2,
             Self::Measured(figure) => figure.digits(),
         }
     }
@@ -110,6 +119,10 @@ impl Metric {
         match self {
             Self::Erasures => Some(record.erasures as f64),
             Self::Copied => Some(record.blocks_copied as f64),
+            Self::ReadOnlyCopies => {
+                let found = record.read_only?;
+                Some(found.read_only_copied as f64 / f64::from(found.read_only_blocks))
+            }
             Self::Waf => Some(record.waf),
             Self::Throughput => {
                 let time = &record.time;

@@ -2,13 +2,13 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::{trace::Reading, workload::Pattern};
+use crate::{trace::Reading, workload::Workload};
 
 /// The source of the pages.
 #[derive(Clone, Debug)]
 pub enum Access {
     /// Generated from a seed.
-    Pattern(Pattern),
+    Pattern(Workload),
     /// Read from a file.
     Trace(TraceFile),
 }

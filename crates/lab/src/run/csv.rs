@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{LifetimeRecord, QueueRecord, Record};
+use super::{LifetimeRecord, QueueRecord, ReadOnlyRecord, Record};
 
 impl Record {
     /// The names of the columns, as one line without its end.
@@ -21,6 +21,7 @@ fn columns() -> Vec<String> {
     let whole = Record {
         lifetime: Some(LifetimeRecord::default()),
         queue: Some(QueueRecord::default()),
+        read_only: Some(ReadOnlyRecord::default()),
         ..Record::default()
     };
     fields(&whole).into_iter().filter(|(_, value)| !value.is_array()).map(|(key, _)| key).collect()

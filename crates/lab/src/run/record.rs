@@ -49,6 +49,9 @@ pub struct Record {
     /// The times of requests, if a rate was given.
     #[serde(flatten)]
     pub queue: Option<QueueRecord>,
+    /// The copies of read-only data, if the workload has such.
+    #[serde(flatten)]
+    pub read_only: Option<ReadOnlyRecord>,
 }
 
 /// The time of a chip, divided by operations.
@@ -82,6 +85,15 @@ pub struct QueueRecord {
     pub response_mean_ns: u64,
     /// Longest.
     pub response_max_ns: u64,
+}
+
+/// The copies of data that is only filled and never written again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadOnlyRecord {
+    /// Blocks of it.
+    pub read_only_blocks: u32,
+    /// Copies of them by the cleaner.
+    pub read_only_copied: u64,
 }
 
 /// The simulator's state at the end of a run.
@@ -118,6 +130,7 @@ impl Record {
             },
             lifetime: None,
             queue: None,
+            read_only: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use pumice_cleaning::{Params, Placement, Selector, Wear, registry::Store};
 
-use super::{Policy, Setup};
+use super::{Policy, Setup, read_only::Counted};
 use crate::{
     LabError,
     module::{self, Instance, Module, ModuleError},
@@ -19,9 +19,17 @@ pub(super) type Modules = BTreeMap<PathBuf, Module>;
 /// A victim policy, a placement and a wear rule; of a user's own the modules that answer for them.
 pub(super) struct Rules {
     pub(super) victim: Box<dyn Selector + Send>,
-    pub(super) placement: Box<dyn Placement + Send>,
+    pub(super) placement: Counted<Box<dyn Placement + Send>>,
     pub(super) wear: Box<dyn Wear + Send>,
     pub(super) started: Started,
+}
+
+/// The writes to come, as far as rules are told of them.
+pub(super) struct Told {
+    /// All of them, for the oracle.
+    pub(super) future: Vec<u32>,
+    /// The pages that are never written again, if the workload names some.
+    pub(super) read_only: Vec<u32>,
 }
 
 impl Rules {
@@ -30,9 +38,11 @@ impl Rules {
         setup: &Setup,
         params: Params,
         modules: &Modules,
-        future: Vec<u32>,
+        told: Told,
     ) -> Result<Rules, LabError> {
+        let Told { future, read_only } = told;
         let store = Store::with_future(params, setup.seed, future);
+        let store = if read_only.is_empty() { store } else { store.with_read_only(read_only.clone()) };
         let started = Started::new(modules, &params, setup.seed)?;
         let victim = match &setup.victim {
             Policy::Named(rule) => rule.build(&store),
@@ -42,6 +52,7 @@ impl Rules {
             Policy::Named(rule) => rule.build(&store),
             Policy::Own(path) => started.placement(path)?,
         };
+        let placement = Counted::new(placement, &read_only);
         Ok(Rules { victim, placement, wear: setup.wear.build(&store), started })
     }
 }

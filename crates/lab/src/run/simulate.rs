@@ -13,16 +13,20 @@ use super::{
     plan::{Plan, Planned, plan},
     progress::Progress,
     queue::Queue,
-    record::Outcome,
-    rules::{Rules, Started},
+    read_only::Counted,
+    record::{Outcome, ReadOnlyRecord},
+    rules::{Rules, Started, Told},
 };
-use crate::{LabError, workload::Pages};
+use crate::{
+    LabError,
+    workload::{Pages, Workload},
+};
 
 /// Writes between two words about progress.
 const STEP: u64 = 1 << 16;
 
 /// Any rules.
-type AnySim = Sim<Box<dyn Selector + Send>, Box<dyn Placement + Send>, Box<dyn Wear + Send>>;
+type AnySim = Sim<Box<dyn Selector + Send>, Counted<Box<dyn Placement + Send>>, Box<dyn Wear + Send>>;
 
 /// Runs `setup`: fills the store in order, warms it up, writes and counts.
 pub fn simulate(setup: &Setup, progress: &dyn Progress) -> Result<Record, LabError> {
@@ -106,12 +110,26 @@ fn too_full(setup: &Setup, plan: &Plan, heads: u32) -> LabError {
 /// The users' accesses to the store, without end.
 type AnyEvents = Box<dyn Iterator<Item = Result<Event, LabError>>>;
 
+/// The pages of a generated workload.
+fn pages(workload: Workload, setup: &Setup, plan: &Plan) -> Result<Pages, LabError> {
+    Pages::new(workload, plan.params.logical, setup.seed)
+        .ok_or_else(|| LabError::Setup("want at least 2 blocks to write to".to_owned()))
+}
+
+/// Those of them that are never written.
+fn read_only(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
+    match &setup.access {
+        Access::Pattern(workload) if workload.read_only > 0.0 => {
+            Ok(pages(*workload, setup, plan)?.read_only().to_vec())
+        }
+        Access::Pattern(_) | Access::Trace(_) => Ok(Vec::new()),
+    }
+}
+
 fn events(setup: &Setup, plan: &Plan) -> Result<AnyEvents, LabError> {
     match &setup.access {
-        Access::Pattern(pattern) => {
-            let pages = Pages::new(*pattern, plan.params.logical, setup.seed)
-                .ok_or_else(|| LabError::Setup("want at least 2 blocks to write to".to_owned()))?;
-            Ok(Box::new(pages.map(|page| Ok(Event::Write(page)))))
+        Access::Pattern(workload) => {
+            Ok(Box::new(pages(*workload, setup, plan)?.map(|page| Ok(Event::Write(page)))))
         }
         Access::Trace(trace) => Ok(Box::new(Rounds::new(trace, setup.store.block))),
     }
@@ -151,13 +169,16 @@ struct Run<'a> {
     life: Option<Watched>,
     counts: bool,
     user_reads: u64,
+    /// Read-only pages, and their copies before counting began.
+    read_only: (u32, u64),
 }
 
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
         let params = plan.params;
-        let Rules { victim, placement, wear, started } =
-            Rules::new(setup, params, &plan.modules, future(setup, plan)?)?;
+        let told = Told { future: future(setup, plan)?, read_only: read_only(setup, plan)? };
+        let read_only = u32::try_from(told.read_only.len()).unwrap_or(u32::MAX);
+        let Rules { victim, placement, wear, started } = Rules::new(setup, params, &plan.modules, told)?;
         let sim = Sim::new(params, victim, placement, wear)?;
         let block = setup.store.block;
         let costs = Costs::of(&setup.chip, block, setup.store.segment);
@@ -171,6 +192,7 @@ impl<'a> Run<'a> {
             life: None,
             counts: false,
             user_reads: 0,
+            read_only: (read_only, 0),
         })
     }
 
@@ -198,6 +220,7 @@ impl<'a> Run<'a> {
         self.sim.reset_stats();
         self.counts = true;
         self.user_reads = 0;
+        self.read_only.1 = self.sim.placement().copies();
         self.queue = self.setup.rate.map(|rate| Queue::new(self.costs, rate, self.setup.seed));
         match (self.writes(plan.writes, &mut events, progress), &mut self.lifetime) {
             (Err(LabError::Sim(SimError::Full { .. })), Some(lifetime)) => {
@@ -283,6 +306,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The copies of read-only pages, if the workload has such.
+    fn read_only(&self) -> Option<ReadOnlyRecord> {
+        let (read_only_blocks, before) = self.read_only;
+        let read_only_copied = self.sim.placement().copies() - before;
+        (read_only_blocks > 0).then_some(ReadOnlyRecord { read_only_blocks, read_only_copied })
+    }
+
     fn record(&self, planned: &Planned) -> Record {
         let outcome = Outcome {
             stats: self.sim.stats(),
@@ -293,6 +323,7 @@ impl<'a> Run<'a> {
         Record {
             lifetime: self.lifetime.as_ref().map(Lifetime::record),
             queue: self.queue.as_ref().map(Queue::record),
+            read_only: self.read_only(),
             ..Record::new(planned.parameters.clone(), &outcome)
         }
     }

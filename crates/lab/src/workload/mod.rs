@@ -2,6 +2,7 @@
 
 mod drift;
 mod locality;
+mod named;
 mod order;
 mod pages;
 mod pattern;
@@ -10,6 +11,7 @@ mod workstation;
 mod zipf;
 
 pub use drift::Drift;
+pub use named::Workload;
 pub use pages::Pages;
 pub use pattern::{Pattern, PatternError};
 pub use poisson::Poisson;

@@ -1,18 +1,21 @@
 //! The pages of a workload, one after the other.
 
-use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 
-use super::{Pattern, locality::Locality, order::Order, workstation::Workstation, zipf::Zipf};
+use super::{Pattern, Workload, locality::Locality, order::Order, workstation::Workstation, zipf::Zipf};
 
 /// An endless stream of page numbers.
 ///
 /// Locality and Zipf take 4 bytes for each page (the pages in order of rank: hot ones lie all over the store), the others
-/// nothing.
+/// nothing. Read-only pages take 4 bytes for each page of all.
 #[derive(Clone, Debug)]
 pub struct Pages {
+    /// The pages that are written.
     count: u32,
     draw: Draw,
     order: Order,
+    /// Their numbers in order, and then those of the read-only ones; empty if there are none of these.
+    numbers: Vec<u32>,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -27,10 +30,12 @@ enum Draw {
 }
 
 impl Pages {
-    /// The workload `pattern` over `pages` pages; `None` if these are fewer than 2, or than 100 of a workstation.
-    pub fn new(pattern: Pattern, pages: u32, seed: u64) -> Option<Pages> {
+    /// The workload over `pages` pages; `None` if it writes to fewer than 2 of them, or than 100 of a workstation.
+    pub fn new(workload: Workload, pages: u32, seed: u64) -> Option<Pages> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let (draw, order) = match pattern {
+        let numbers = parted(pages, workload.read_only, &mut rng);
+        let pages = pages - read_only(pages, workload.read_only);
+        let (draw, order) = match workload.pattern {
             _ if pages < 2 => return None,
             Pattern::Sequential => (Draw::Sequential { next: 0 }, Order::natural(pages)),
             Pattern::Random => (Draw::Random, Order::natural(pages)),
@@ -43,8 +48,49 @@ impl Pages {
                 (Draw::Zipf(Zipf::new(pages, exponent)?), Order::shuffled(pages, drift, &mut rng))
             }
         };
-        Some(Pages { count: pages, draw, order, rng })
+        Some(Pages { count: pages, draw, order, numbers, rng })
     }
+
+    /// The pages that are never written, in no order.
+    pub fn read_only(&self) -> &[u32] {
+        self.numbers.get(self.count as usize..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn drawn(&mut self) -> u32 {
+        let rank = match &mut self.draw {
+            Draw::Random => return self.rng.random_range(0..self.count),
+            Draw::Sequential { next } => {
+                let page = *next;
+                *next = if page + 1 == self.count { 0 } else { page + 1 };
+                return page;
+            }
+            Draw::Workstation(workstation) => workstation.draw(&mut self.rng),
+            Draw::Locality(locality) => locality.draw(&mut self.rng),
+            Draw::Zipf(zipf) => zipf.draw(&mut self.rng),
+        };
+        self.order.written(rank, &mut self.rng)
+    }
+}
+
+/// The number of read-only pages.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a u32")]
+fn read_only(pages: u32, part: f64) -> u32 {
+    (f64::from(pages) * part).round() as u32
+}
+
+/// All pages: those that are written, in order, and then the read-only ones, drawn from all; empty if there are none.
+fn parted(pages: u32, part: f64, rng: &mut Xoshiro256PlusPlus) -> Vec<u32> {
+    let count = read_only(pages, part);
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut numbers: Vec<u32> = (0..pages).collect();
+    numbers.shuffle(rng);
+    if let Some(written) = numbers.get_mut(..(pages - count) as usize) {
+        written.sort_unstable();
+    }
+    numbers
 }
 
 impl Iterator for Pages {
@@ -52,18 +98,8 @@ impl Iterator for Pages {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        let rank = match &mut self.draw {
-            Draw::Random => return Some(self.rng.random_range(0..self.count)),
-            Draw::Sequential { next } => {
-                let page = *next;
-                *next = if page + 1 == self.count { 0 } else { page + 1 };
-                return Some(page);
-            }
-            Draw::Workstation(workstation) => workstation.draw(&mut self.rng),
-            Draw::Locality(locality) => locality.draw(&mut self.rng),
-            Draw::Zipf(zipf) => zipf.draw(&mut self.rng),
-        };
-        Some(self.order.written(rank, &mut self.rng))
+        let page = self.drawn();
+        Some(self.numbers.get(page as usize).copied().unwrap_or(page))
     }
 }
 
@@ -91,6 +127,7 @@ mod tests {
             "locality:90/10+churn:5%",
             "zipf:0.99+shift:7",
             "zipf:1+churn:20%",
+            "zipf:1+churn:20%+read-only:50%",
         ] {
             let [one, two] = [5, 5].map(|seed| stream(pattern, 1000, seed).take(500).collect::<Vec<_>>());
             assert_eq!(one, two);
@@ -152,12 +189,32 @@ mod tests {
         assert!((counts[0] / metadata - 1.0 / 5.878).abs() < 0.01, "{}", counts[0]);
         let data = counts.iter().enumerate().filter(|(page, _)| !page.is_multiple_of(50));
         assert!(data.filter(|(_, count)| **count > 0.0).count() > 9000);
-        assert!(Pages::new(Pattern::Workstation, 99, 1).is_none());
+        assert!(Pages::new(Pattern::Workstation.into(), 99, 1).is_none());
+    }
+
+    #[test]
+    fn read_only_pages_are_never_written_and_lie_all_over() {
+        for pattern in ["sequential", "random", "workstation", "locality:90/10", "zipf:0.99+churn:5%"] {
+            let mut pages = stream(&format!("{pattern}+read-only:30%"), 1000, 3);
+            let read_only: std::collections::BTreeSet<u32> = pages.read_only().iter().copied().collect();
+            assert_eq!(read_only.len(), 300, "{pattern}");
+            assert!((100..200).contains(&read_only.range(..500).count()), "{pattern}");
+            let written: std::collections::BTreeSet<u32> = pages.by_ref().take(200_000).collect();
+            assert!(written.is_disjoint(&read_only), "{pattern}");
+            assert!(
+                written.len() > 650 && written.iter().all(|page| *page < 1000),
+                "{pattern}: {}",
+                written.len()
+            );
+        }
+        assert!(stream("random", 1000, 3).read_only().is_empty());
+        assert_eq!(stream("sequential+read-only:50%", 4, 1).take(4).collect::<Vec<_>>().len(), 4);
     }
 
     #[test]
     fn one_page_is_no_workload() {
-        assert!(Pages::new(Pattern::Random, 1, 1).is_none());
+        assert!(Pages::new(Pattern::Random.into(), 1, 1).is_none());
+        assert!(Pages::new("random+read-only:90%".parse().unwrap(), 10, 1).is_none());
         assert!(stream("locality:90/10", 2, 1).take(99).any(|page| page == 1));
     }
 }

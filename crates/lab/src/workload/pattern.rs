@@ -36,9 +36,9 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown workload `{0}` (want sequential, random, workstation, locality:90/10 or zipf:0.99, the last two also with \
-     +churn:5% or +shift:1000)"
+     +churn:5% or +shift:1000, and all with +read-only:30% behind that)"
 )]
-pub struct PatternError(String);
+pub struct PatternError(pub(super) String);
 
 impl FromStr for Pattern {
     type Err = PatternError;

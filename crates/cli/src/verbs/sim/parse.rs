@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use pumice_cleaning::registry::{
-    Axis, Entry, Parameter, PlacementRule, PolicyError, Rule, VictimRule, WearRule,
+    Axis, Entry, Parameter, PlacementRule, PolicyError, Rule, VictimRule, WearRule, Wrapper,
 };
 use pumice_lab::{
     run::{Access, Amount, Policy, TraceFile},
@@ -120,7 +120,15 @@ pub(super) fn names() -> String {
 
 /// One policy a line; N is the number that may follow its name.
 fn rules<T: Axis>(all: impl Iterator<Item = Rule<T>>) -> String {
-    all.map(|rule| line(rule.entry())).collect::<Vec<_>>().join("\n")
+    let line = |rule: Rule<T>| rule.wrapper().map_or_else(|| line(rule.entry()), around);
+    all.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// One that is around another.
+fn around<T: Axis>(wrapper: &'static Wrapper<T>) -> String {
+    let Wrapper { name, about, usual, .. } = wrapper;
+    let other = T::NAME.to_uppercase();
+    format!("  {:<21} {about} ({other} {usual})", format!("{name}[:{other}]"))
 }
 
 fn line<T>(entry: &Entry<T>) -> String {

@@ -48,6 +48,10 @@ pub(super) fn one(record: &Record) -> Vec<String> {
             when(life.exhausted_bytes),
         ));
     }
+    if let Some(found) = &r.read_only {
+        let (blocks, copied) = (found.read_only_blocks, found.read_only_copied);
+        lines.push(format!("read-only:  {blocks} blocks, copied {copied} times"));
+    }
     if let Some((queue, rate)) = r.queue.as_ref().zip(p.rate_per_second) {
         lines.push(format!(
             "response:   mean {}, longest {} at {rate} requests a second",
@@ -67,7 +71,7 @@ type Column = (&'static str, usize, fn(&Record) -> String);
 
 /// The columns that may vary.
 const ASKED: [Column; 9] = [
-    ("access", 26, |r| r.parameters.access.clone()),
+    ("access", 28, |r| r.parameters.access.clone()),
     ("flash", 9, |r| text::size(r.parameters.flash_bytes)),
     ("segment", 9, |r| text::size(r.parameters.segment_bytes)),
     ("block", 9, |r| text::size(r.parameters.block_bytes)),
