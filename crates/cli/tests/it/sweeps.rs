@@ -113,6 +113,23 @@ fn a_sweep_in_parts_is_one_sweep() {
     world.say(&format!("lab merge {parts} --out merged")).bad(1, &["describe different experiments"]);
 }
 
+/// The same cells with another option are other runs: a report never has both in one curve, and the old ones stay on file.
+#[test]
+fn a_changed_description_shows_no_records_of_the_old_one() {
+    let world = world();
+    fs::write(world.path("sweep.toml"), SWEEP.replace("16M", "15M")).unwrap();
+    world.say("lab run sweep.toml --shard 1/8 --out whole").good();
+    let runs = || {
+        world.say("lab report whole").good();
+        let page = text(&world, "whole/report.html");
+        page.split(" runs, seeds").next().unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(runs(), "6");
+    assert_eq!(text(&world, "whole/sweep.jsonl").lines().count(), 48 + 6);
+    fs::write(world.path("whole/sweep.toml"), SWEEP).unwrap();
+    assert_eq!(runs(), "48");
+}
+
 /// A thousand small cells: two workloads, five policies, ten fillings, ten seeds.
 const THOUSAND: &str = r#"
 about = "many small stores"

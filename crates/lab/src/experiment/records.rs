@@ -7,8 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Experiment, Line, Outcome, Points};
-use crate::LabError;
+use super::{Experiment, Line, Outcome, Point, Points, wanted::store};
+use crate::{
+    LabError,
+    run::{Access, Setup, plan},
+};
 
 /// The records of a file that this build made, and the number of the others.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +56,7 @@ impl Records {
         let end = named(&json, OpenOptions::new().append(true).create(true).open(&json))?;
         // The last line may have been cut short; what is no line is no record.
         named(&json, end.set_len(whole(&text).len() as u64))?;
-        Ok(Records { stored: sort(&text), json, csv, end })
+        Ok(Records { stored: sort(&text, |_| true), json, csv, end })
     }
 
     /// The records that were there.
@@ -71,7 +74,7 @@ impl Records {
                 whole(&more).lines().filter(|line| !known.contains(line)).flat_map(|line| [line, "\n"]),
             );
         }
-        self.stored = sort(&all);
+        self.stored = sort(&all, |_| true);
         replace(&self.json, &all)
     }
 
@@ -91,7 +94,7 @@ impl Records {
         let text: String =
             others.chain(now.iter().map(String::as_str)).flat_map(|line| [line, "\n"]).collect();
         replace(&self.json, &text)?;
-        let all = sort(&text).lines;
+        let all = sort(&text, |_| true).lines;
         let (head, rows) = Outcome::table(all.iter().map(|line| &line.outcome));
         let row =
             |(line, row): (&Line, String)| format!("{},{},{row}\n", quoted(&line.series), quoted(&line.x));
@@ -102,16 +105,27 @@ impl Records {
 
 /// The records of an experiment in a directory, none if they are not there.
 pub(crate) fn read(experiment: &Experiment<'_>, dir: &Path) -> Result<Stored, LabError> {
-    let mut stored = sort(&contents(&dir.join(format!("{}.jsonl", experiment.name)))?);
-    if let Points::Described(points) = experiment.points {
-        // Its description may have had other points before.
-        let is_one = |line: &Line| {
-            let series = line.medium().own_series(&line.series);
-            points.iter().any(|point| (point.series.as_str(), &point.x) == (series, &line.x))
-        };
-        stored.lines.retain(is_one);
+    let text = contents(&dir.join(format!("{}.jsonl", experiment.name)))?;
+    Ok(match experiment.points {
+        // Its description may have had other points before, or other options of these.
+        Points::Described(points) => sort(&text, |line| points.iter().any(|point| is_of(point, line))),
+        _ => sort(&text, |_| true),
+    })
+}
+
+/// True if a record is of this point. A trace stays where its runs were made, and is not asked for here.
+fn is_of(point: &Point, line: &Line) -> bool {
+    let series = line.medium().own_series(&line.series);
+    if (point.series.as_str(), &point.x) != (series, &line.x) {
+        return false;
     }
-    Ok(stored)
+    let Outcome::Simulated(record) = &line.outcome else { return false };
+    if matches!(point.setup.access, Access::Trace(_)) {
+        return true;
+    }
+    let setup = Setup { seed: line.outcome.seed(), ..point.setup.clone() };
+    let planned = store(setup, line.medium()).and_then(|setup| plan(&[setup]));
+    planned.is_ok_and(|all| all.iter().all(|one| one.parameters == record.parameters))
 }
 
 /// A file's text, empty if it is not there.
@@ -127,12 +141,13 @@ fn whole(text: &str) -> &str {
     text.rfind('\n').and_then(|last| text.get(..=last)).unwrap_or_default()
 }
 
-/// Sorts the lines of a file: those of this build, of which a later one takes the place of an earlier, and the others. A
-/// last line that was cut short counts for nothing.
-fn sort(text: &str) -> Stored {
+/// Sorts the lines of a file: those of this build that are wanted, of which a later one takes the place of an earlier, and
+/// the others. A last line that was cut short counts for nothing.
+fn sort(text: &str, is_wanted: impl Fn(&Line) -> bool) -> Stored {
     let (mut places, mut stored) = (BTreeMap::new(), Stored::default());
     for line in text.split_inclusive('\n') {
         match Line::parse(line) {
+            Ok(line) if line.is_of_this_build() && !is_wanted(&line) => {}
             Ok(line) if line.is_of_this_build() => {
                 let place = (line.series.clone(), line.x.clone(), line.outcome.seed());
                 let at = *places.entry(place).or_insert(stored.lines.len());

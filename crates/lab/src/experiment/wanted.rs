@@ -97,7 +97,7 @@ fn on<T>(
 }
 
 /// The simulator takes from a chip its times alone.
-fn store(setup: Setup, medium: &Medium) -> Result<Setup, LabError> {
+pub(super) fn store(setup: Setup, medium: &Medium) -> Result<Setup, LabError> {
     let mut setup = setup;
     if medium.chip.is_some() {
         setup.chip = Medium { size_bytes: None, ..medium.clone() }.spec(setup.chip.name(), None)?;
