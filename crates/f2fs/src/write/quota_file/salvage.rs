@@ -217,7 +217,7 @@ mod tests {
                 for quota in &wanted {
                     let is_told = lost.iter().any(|lost| match lost {
                         Lost::Owner(id) => *id == quota.id,
-                        Lost::Owners(first, last) => (*first..=*last).contains(&quota.id),
+                        Lost::Owners(from, to) => (*from..=*to).contains(&quota.id),
                         Lost::Grace | Lost::All => false,
                     });
                     let kept = limits(&found).contains(quota);

@@ -70,7 +70,7 @@ fn the_device_is_told_in_such_pieces() {
         };
         match unit {
             DiscardUnit::Block => {
-                assert!(!whole(512) && told.iter().all(|(_, count)| *count >= 16), "{told:?}")
+                assert!(!whole(512) && told.iter().all(|(_, count)| *count >= 16), "{told:?}");
             }
             DiscardUnit::Segment => assert!(whole(512) && !whole(1024), "{told:?}"),
             DiscardUnit::Section => assert!(whole(1024), "{told:?}"),

@@ -400,20 +400,21 @@ umount /mnt
 /// the same where the volume is full.
 #[test]
 fn a_large_write_takes_what_fits() {
+    const WIDTH: usize = 4096;
     let clock = TestClock::new();
     let disk = limited(&clock);
     let fs = open(&disk, &clock);
     for name in ["home/a", "home/b"] {
         Make(name).perform(fs.limited(), ANN, &clock).unwrap();
     }
-    let bytes: Vec<u8> = (0..64 * BLOCK).map(|at| (at / 1000) as u8).collect();
+    let bytes: Vec<u8> = (0..=255).flat_map(|byte| [byte; 1024]).collect();
     let file = find(&fs, "home/a");
     // Ten blocks are allowed, and it begins in the middle of one.
-    assert_eq!(fs.limited().write_part(file, 700, &bytes).unwrap(), 10 * BLOCK as usize - 700);
+    assert_eq!(fs.limited().write_part(file, 700, &bytes).unwrap(), 10 * WIDTH - 700);
     assert_eq!(fs.attr(file).unwrap().size, 10 * BLOCK);
-    let mut found = vec![0; 10 * BLOCK as usize];
+    let mut found = vec![0; 10 * WIDTH];
     fs.read(file, 0, &mut found).unwrap();
-    assert!(found[..700].iter().all(|byte| *byte == 0) && found[700..] == bytes[..10 * BLOCK as usize - 700]);
+    assert!(found[..700].iter().all(|byte| *byte == 0) && found[700..] == bytes[..10 * WIDTH - 700]);
     let other = find(&fs, "home/b");
     for (file, offset) in [(file, 10 * BLOCK), (other, 0)] {
         let refused = fs.limited().write_part(file, offset, &bytes).unwrap_err();
@@ -431,7 +432,7 @@ fn a_large_write_takes_what_fits() {
         last = fs.write_part(other, at, &large).unwrap();
         at += last as u64;
     }
-    assert!(last > 0 && last.is_multiple_of(BLOCK as usize), "{last}");
+    assert!(last > 0 && last.is_multiple_of(WIDTH), "{last}");
     assert_eq!(fs.space().unwrap().free_bytes / BLOCK, 0);
     assert_eq!(fs.write_part(other, at, &large).unwrap_err().errno(), Errno::NoSpace);
     assert_eq!(fs.attr(other).unwrap().size, at);
