@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, QuotaKind, Streams, crypt::Keyring};
+use pumice_f2fs::{
+    CompressionRule, DiscardUnit, IdleCleaning, InPlace, Logging, QuotaKind, Streams, crypt::Keyring,
+};
 pub(crate) use pumice_fuse::now;
 use rustix::fs::OFlags;
 
@@ -40,14 +42,16 @@ pub(crate) struct Context {
 /// Options of writing to F2FS.
 #[derive(Clone)]
 pub(crate) struct F2fsOptions {
-    /// The way logs go on, their number, the blocks written in place, the section to clean while nobody waits, the new
-    /// files to compress, and whether freed blocks are discarded.
+    /// The way logs go on, their number, the blocks written in place, and the section to clean while nobody waits, if one
+    /// is. Then the new files to compress, and whether freed blocks are discarded, and in which pieces.
     pub(crate) logging: Logging,
     pub(crate) streams: Streams,
     pub(crate) in_place: InPlace,
     pub(crate) idle_cleaning: IdleCleaning,
+    pub(crate) cleans_idle: bool,
     pub(crate) compression: CompressionRule,
     pub(crate) discard: bool,
+    pub(crate) discard_unit: DiscardUnit,
     /// Quotas whose limits are enforced.
     pub(crate) enforced: Vec<QuotaKind>,
 }
@@ -60,8 +64,10 @@ impl F2fsOptions {
             streams: Streams::default(),
             in_place: InPlace::Fsync,
             idle_cleaning: IdleCleaning::default(),
+            cleans_idle: true,
             compression: CompressionRule::default(),
             discard: true,
+            discard_unit: DiscardUnit::default(),
             enforced: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! A volume as a file system that is read.
 
+use std::ops::Range;
+
 use pumice_media::ReadAt;
 use pumice_vfs::{
     Access, Attr, DirEntry, Errno, FileKind, FileSystem, Flags, Ino, NewNode, RenameMode, Result, Seek,
@@ -12,7 +14,7 @@ use crate::{
     layout::{CLUSTER_MAX, Dentry, ExtraAttr, Features, Inode, Nid, file_kind},
     listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
-    quota::{Quota, QuotaKind},
+    quota::{Grace, Quota, QuotaKind},
     reader::Reader,
     recovery::Recovery,
     volume::{Node, PassedOver, Volume},
@@ -239,6 +241,15 @@ impl F2fs {
 
     /// The quotas of all owners of a kind that have an entry, by number; `None` where the kind is not counted.
     pub fn quotas(&self, kind: QuotaKind) -> error::Result<Option<Vec<Quota>>> {
+        Ok(self.quota_file(kind)?.map(|file| file.quotas().collect()))
+    }
+
+    /// The times for which soft limits of a kind may be exceeded; `None` where the kind is not counted.
+    pub fn grace(&self, kind: QuotaKind) -> error::Result<Option<Grace>> {
+        Ok(self.quota_file(kind)?.map(|file| file.grace()))
+    }
+
+    fn quota_file(&self, kind: QuotaKind) -> error::Result<Option<QuotaFile>> {
         let sb = self.volume().super_block();
         let file = sb.quota_inodes().get(kind.index()).copied().unwrap_or(Nid::NULL);
         if file.is_null() || !sb.features().has(Features::QUOTA_INO) {
@@ -251,8 +262,7 @@ impl F2fs {
         let mut bytes = vec![0; size.ok_or_else(broken)?];
         let got = self.reader.read(&inode, &node, 0, &mut bytes)?;
         bytes.truncate(got);
-        let quotas = QuotaFile::parse(kind.index(), &bytes).ok_or_else(broken)?;
-        Ok(Some(quotas.quotas().collect()))
+        Ok(Some(QuotaFile::parse(kind.index(), &bytes).ok_or_else(broken)?))
     }
 
     /// Space and inodes.
@@ -296,6 +306,10 @@ impl FileSystem for F2fs {
     }
 
     fn set_attr(&self, _: Ino, _: &SetAttr) -> Result<Attr> {
+        read_only()
+    }
+
+    fn trim(&self, _: Range<u64>, _: u64) -> Result<u64> {
         read_only()
     }
 

@@ -80,6 +80,23 @@ impl fmt::Display for LostLimits {
     }
 }
 
+/// The seconds for which soft limits may be exceeded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grace {
+    /// Those on inodes.
+    pub inodes: u32,
+    /// Those on bytes.
+    pub bytes: u32,
+}
+
+impl Default for Grace {
+    /// A week, as Linux sets it.
+    fn default() -> Grace {
+        const WEEK_S: u32 = 7 * 24 * 60 * 60;
+        Grace { inodes: WEEK_S, bytes: WEEK_S }
+    }
+}
+
 /// The inodes and the space of one owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Quota {
@@ -117,11 +134,11 @@ impl Share {
     }
 
     /// Begins a time of grace of so many seconds, or ends it.
-    pub(crate) fn settle(&mut self, now: u64, grace: u64) {
+    pub(crate) fn settle(&mut self, now: u64, grace: u32) {
         if self.soft == 0 || self.used <= self.soft {
             self.until = 0;
         } else if self.until == 0 {
-            self.until = now.saturating_add(grace);
+            self.until = now.saturating_add(grace.into());
         }
     }
 

@@ -1,4 +1,6 @@
-//! Flags and projects of inodes, as `lsattr` and `chattr` ask for them by ioctl.
+//! Questions and wishes that come by ioctl: flags and projects of inodes, of `lsattr` and `chattr`, and `fstrim`.
+
+use std::ops::Range;
 
 use pumice_vfs::{Errno, FileSystem, FlagChange, Flags, Ino, Result};
 
@@ -11,6 +13,8 @@ const GETFLAGS_32: u32 = 0x8004_6601;
 const SETFLAGS_32: u32 = 0x4004_6602;
 const FSGETXATTR: u32 = 0x801c_581f;
 const FSSETXATTR: u32 = 0x401c_5820;
+
+const FITRIM: u32 = 0xc018_5879;
 
 /// Bytes of Linux's `fsxattr`: flags first, and the project at byte 12.
 const FSXATTR_BYTES: usize = 28;
@@ -30,6 +34,8 @@ pub(crate) enum Asked {
     FsXattr,
     /// A change.
     Change(FlagChange),
+    /// The device is to be told of what is free within a range of its bytes, in pieces of so many at least.
+    Trim { range: Range<u64>, least: u64 },
 }
 
 impl Asked {
@@ -51,9 +57,23 @@ impl Asked {
                 let bits = set.fold(0, |all, (_, flag)| all | flag);
                 Ok(Asked::Change(FlagChange { bits, mask, project: Some(project) }))
             }
+            FITRIM => {
+                let (start, length, least) = (long(data, 0)?, long(data, 8)?, long(data, 16)?);
+                Ok(Asked::Trim { range: start..start.saturating_add(length), least })
+            }
             _ => Err(fuser::Errno::ENOTTY),
         }
     }
+}
+
+/// Linux's `fstrim_range` behind the call: in place of a length, the bytes that the device was told of.
+pub(crate) fn trimmed(range: &Range<u64>, freed: u64, least: u64) -> Vec<u8> {
+    [range.start, freed, least].map(u64::to_le_bytes).concat()
+}
+
+fn long(data: &[u8], at: usize) -> std::result::Result<u64, fuser::Errno> {
+    let bytes = data.get(at..).and_then(<[u8]>::first_chunk);
+    bytes.map(|bytes| u64::from_le_bytes(*bytes)).ok_or(fuser::Errno::EINVAL)
 }
 
 fn word(data: &[u8], at: usize) -> std::result::Result<u32, fuser::Errno> {
@@ -109,6 +129,11 @@ mod tests {
         let extent_size = [&0x800_u32.to_le_bytes()[..], &[0; 24]].concat();
         assert!(Asked::of(FSSETXATTR, &extent_size).is_err_and(|error| error == fuser::Errno::EOPNOTSUPP));
         assert!(Asked::of(FSSETXATTR, &[0; 15]).is_err_and(|error| error == fuser::Errno::EINVAL));
+        let asked = [5_u64, u64::MAX, 7].map(u64::to_le_bytes).concat();
+        let Ok(Asked::Trim { range, least }) = Asked::of(FITRIM, &asked) else { panic!("no trim") };
+        assert_eq!((range.clone(), least), (5..u64::MAX, 7));
+        assert_eq!(trimmed(&range, 9, least), [5_u64, 9, 7].map(u64::to_le_bytes).concat());
+        assert!(Asked::of(FITRIM, &asked[..23]).is_err_and(|error| error == fuser::Errno::EINVAL));
         assert!(Asked::of(0x1234, &[]).is_err_and(|error| error == fuser::Errno::ENOTTY));
     }
 }

@@ -326,13 +326,19 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let kill = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
         let answer = self.volume.change("write", number.0, |fs| {
             // Pages that programs changed in memory come later, in anybody's name, and cannot be refused any more.
-            let is_late = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-            let limited = if is_late { fs.as_file_system() } else { charged(fs, request) };
-            limited.write(ino(number), offset, data)?;
-            if kill { node::kill_set_id(fs, ino(number)) } else { Ok(()) }
+            let written = if write_flags.contains(WriteFlags::FUSE_WRITE_CACHE) {
+                fs.write(ino(number), offset, data)?;
+                data.len()
+            } else {
+                charged(fs, request).write_part(ino(number), offset, data)?
+            };
+            if kill {
+                node::kill_set_id(fs, ino(number))?;
+            }
+            Ok(written)
         });
         match answer {
-            Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(MAX_WRITE)),
+            Ok(written) => reply.written(u32::try_from(written).unwrap_or(MAX_WRITE)),
             Err(error) => reply.error(error),
         }
     }
@@ -511,6 +517,12 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     ) {
         let (found, caller) = (|fs: &F| fs.flags(ino(number)), (request.uid(), &self.view));
         let answer = Asked::of(command, data).and_then(|asked| match asked {
+            // As in Linux, who may not administer the system is told first.
+            Asked::Trim { .. } if request.uid() != 0 => Err(Errno::EPERM),
+            Asked::Trim { range, least } => self
+                .volume
+                .change("ioctl", number.0, |fs| fs.trim(range.clone(), least))
+                .map(|freed| flags::trimmed(&range, freed, least)),
             Asked::Flags => {
                 self.volume.serve("ioctl", number.0, found).map(|got| got.bits.to_le_bytes().into())
             }

@@ -1,6 +1,7 @@
 //! The trait.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::{Attr, Errno, FileKind, FlagChange, Flags, Ino, Result, SetAttr, SpaceInfo};
 
@@ -241,6 +242,13 @@ pub trait FileSystem: AsFileSystem {
         Err(Errno::ReadOnly.into())
     }
 
+    /// Writes as much of `data` as there is room for, from its start; returns how many bytes. [`Errno::NoSpace`] or
+    /// [`Errno::Quota`] if there is room for none.
+    fn write_part(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<usize> {
+        self.write(ino, offset, data)?;
+        Ok(data.len())
+    }
+
     /// Reserves, punches or zeroes a range of a regular file, `length` at least 1 ([`Errno::Invalid`]). Counts
     /// as a change of content in every mode, even where nothing was to be done. [`Errno::FileTooBig`] if no
     /// file reaches so far.
@@ -329,6 +337,12 @@ pub trait FileSystem: AsFileSystem {
     /// Changes flags and project. A flag that an inode of this kind cannot have is [`Errno::NotSupported`]. Flags that
     /// are shown and cannot be set may be among the new ones: they stay as they are.
     fn set_flags(&self, _ino: Ino, _change: &FlagChange) -> Result<()> {
+        Err(Errno::NotSupported.into())
+    }
+
+    /// Tells the device, once everything survives a power cut, of what is free within a range of its bytes, in pieces of
+    /// `least` bytes at least. Returns how many bytes these are.
+    fn trim(&self, _range: Range<u64>, _least: u64) -> Result<u64> {
         Err(Errno::NotSupported.into())
     }
 

@@ -1,5 +1,7 @@
 //! `pumice mount`: mounts an image through FUSE.
 
+mod f2fs;
+
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -9,7 +11,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, QuotaKind, Streams, compress::Method};
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_nandfs::Compression;
 use pumice_vfs::FileSystem;
@@ -20,7 +21,7 @@ use signal_hook::{
 };
 
 use crate::{
-    context::{Context, F2fsOptions},
+    context::Context,
     failure::{Failure, Outcome, code},
     image::{Access, Volume},
     logger, options,
@@ -31,7 +32,14 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// The exit code of mount(8) for a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, compress=none|lz4|zstd:3|..., mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, usrquota, grpquota, prjquota, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+fn options_help() -> String {
+    let [obeyed, nothing, refused] = f2fs::help();
+    format!(
+        "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, \
+         patrol=DAYS, compress=none|lz4|zstd:3|..., fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ... Of F2FS: \
+         {obeyed}. Accepted, and without effect: {nothing}. Refused: {refused}"
+    )
+}
 
 /// Mount an image on a directory
 ///
@@ -50,7 +58,7 @@ pub(crate) struct Args {
 pub(crate) struct How {
     /// Directory to mount on
     dir: PathBuf,
-    #[arg(short, value_name = "OPTIONS", value_delimiter = ',', help = OPTIONS_HELP)]
+    #[arg(short, value_name = "OPTIONS", value_delimiter = ',', help = options_help())]
     options: Vec<String>,
     /// Return once mounted, and serve in the background
     #[arg(long)]
@@ -199,7 +207,7 @@ impl How {
                 options.read_only = false;
             } else if word == "norecovery" {
                 context.recover = false;
-            } else if word != "remount" && !f2fs_option(&word, &mut context.f2fs).map_err(Failure::usage)? {
+            } else if word != "remount" && !f2fs::take(&word, &mut context.f2fs).map_err(Failure::usage)? {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
@@ -211,8 +219,10 @@ impl How {
     fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for word in &self.options {
-            let is_known =
-                || MountOptions::default().apply(word).is_ok() || OWN.iter().any(|own| word.starts_with(own));
+            let is_known = || {
+                let is_own = OWN.iter().any(|own| word.starts_with(own)) || f2fs::is_option(word);
+                is_own || MountOptions::default().apply(word).is_ok()
+            };
             match words.last_mut() {
                 Some(last) if last.ends_with('\\') => {
                     last.pop();
@@ -291,64 +301,8 @@ impl How {
     }
 }
 
-/// Options of our own.
-const OWN: [&str; 20] = [
-    "cache=",
-    "patrol=",
-    "compress=",
-    "norecovery",
-    "remount",
-    "mode=",
-    "active_logs=",
-    "in_place=",
-    "atgc",
-    "compress_algorithm=",
-    "compress_log_size=",
-    "compress_extension=",
-    "nocompress_extension=",
-    "compress_chksum",
-    "nodiscard",
-    "quota",
-    "usrquota",
-    "grpquota",
-    "prjquota",
-    "noquota",
-];
-
-/// Takes an option of F2FS, most of them by the kernel's words; false if it is none.
-fn f2fs_option(word: &str, f2fs: &mut F2fsOptions) -> Result<bool, String> {
-    let rule = &mut f2fs.compression;
-    if let Some((_, kind)) = QuotaKind::NAMED.iter().find(|(name, _)| *name == word) {
-        f2fs.enforced.push(*kind);
-        return Ok(true);
-    }
-    match word.split_once('=') {
-        None if word == "atgc" => f2fs.idle_cleaning = IdleCleaning::AgeThreshold,
-        None if word == "nodiscard" => f2fs.discard = false,
-        None if word == "compress_chksum" => rule.checksum = true,
-        None if word == "noquota" => f2fs.enforced.clear(),
-        Some(("mode", mode)) => f2fs.logging = options::named("mode", mode, &Logging::NAMED)?,
-        Some(("active_logs", logs)) => {
-            f2fs.streams = options::named("active_logs", logs, &Streams::NAMED)?;
-        }
-        Some(("in_place", rule)) => f2fs.in_place = options::named("in_place", rule, &InPlace::NAMED)?,
-        Some(("compress_algorithm", method)) => rule.method = Method::parse(method)?,
-        Some(("compress_log_size", size)) => rule.log_blocks = log_size(size)?,
-        Some(("compress_extension", name)) => rule.extensions.push(name.to_owned()),
-        Some(("nocompress_extension", name)) => rule.not.push(name.to_owned()),
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// Blocks of a cluster, as a power of two.
-fn log_size(text: &str) -> Result<u8, String> {
-    let sizes = CompressionRule::LOG_BLOCKS;
-    let size = text.parse().ok().filter(|size| sizes.contains(size));
-    size.ok_or_else(|| {
-        format!("invalid compress_log_size `{text}` (want {} to {})", sizes.start(), sizes.end())
-    })
-}
+/// Options that are for no kernel, besides those of F2FS.
+const OWN: [&str; 5] = ["cache=", "patrol=", "compress=", "norecovery", "remount"];
 
 /// The options of a mount for a volume of ours.
 #[derive(Clone, Copy, Default)]

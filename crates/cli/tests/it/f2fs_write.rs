@@ -284,6 +284,25 @@ fn limits_are_set_and_bind_the_users_of_a_mount() {
     assert_eq!((&quota["bytes"]["soft"], &quota["bytes"]["hard"]), (&4096.into(), &(1 << 20).into()));
     assert_eq!((&quota["inodes"]["used"], &quota["inodes"]["hard"]), (&0.into(), &2.into()));
     world.say("quota card -u 54321 --inodes 2").bad(2, &["SOFT:HARD"]);
+    let before = shown("quota card");
+    assert!(before.contains("grace of users: space 7d, inodes 7d"), "{before}");
+    assert!(shown("quota --dry-run card --kind user --grace 90m:36h").contains("space 90m, inodes 36h"));
+    assert_eq!(shown("quota card"), before);
+    let after = shown("quota card --kind group --grace 90m:36h");
+    assert!(after.contains("grace of groups: space 90m, inodes 36h") && !after.contains("users"), "{after}");
+    let list: serde_json::Value = serde_json::from_str(&shown("quota --json card")).unwrap();
+    let grace = &list["grace"][1];
+    assert_eq!((&grace["kind"], &grace["bytes_s"]), (&"group".into(), &5400.into()));
+    assert_eq!((&grace["inodes_s"], &list["grace"][0]["bytes_s"]), (&129_600.into(), &604_800.into()));
+    for line in [
+        "--kind group --grace 7d",
+        "--kind group --grace 0:1",
+        "--grace 1d:1d",
+        "--kind user",
+        "-u 1 --grace 1d:1d",
+    ] {
+        world.say(&format!("quota card {line}")).bad(2, &[]);
+    }
     world.say("quota card --inodes 0:2").bad(2, &[]);
     sound(&world);
     if !can_mount() || !rustix::process::geteuid().is_root() {
@@ -356,4 +375,75 @@ fn nothing_is_written_without_recovery() {
     }
     assert!(fs::read(world.path("card")).unwrap() == before, "the volume is another");
     world.say("--no-recovery put --dry-run card tree/again /new").good();
+}
+
+/// A loop device, which goes when dropped.
+struct Loop(String);
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+/// Bytes that a file takes on the host.
+fn taken(world: &World, file: &str) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(&fs::metadata(world.path(file)).unwrap()) * 512
+}
+
+/// What is deleted is given back to the host at the next checkpoint, by an image file as by a device, unless the mount says
+/// no; fstrim gives back the rest, and says how much. A mount that only reads gives nothing.
+#[test]
+fn what_is_deleted_is_given_back() {
+    const MIB: u64 = 1 << 20;
+    if !can_mount() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::new();
+    let dir = world.path("dir");
+    let trim = || Command::new("fstrim").args(["-v", "dir"]).current_dir(world.path(".")).output().unwrap();
+    let fill_and_empty = || {
+        fs::write(dir.join("file"), vec![7; 20 << 20]).unwrap();
+        File::open(dir.join("file")).unwrap().sync_all().unwrap();
+        fs::remove_file(dir.join("file")).unwrap();
+    };
+    for is_device in [false, true] {
+        world.say("mkfs -t f2fs --force --size 128M card").good();
+        let device = is_device.then(|| {
+            let made = Command::new("losetup")
+                .args(["--find", "--show", "card"])
+                .current_dir(world.path("."))
+                .output();
+            let made = made.ok().filter(|made| made.status.success());
+            made.map(|made| Loop(String::from_utf8(made.stdout).unwrap().trim().to_owned()))
+        });
+        if let Some(None) = device {
+            eprintln!("SKIPPED: no loop device can be made, so discards of devices were not tested");
+            return;
+        }
+        let device = device.flatten();
+        let card = device.as_ref().map_or("card", |device| &device.0);
+        let fresh = taken(&world, "card");
+        mounted(&world, &format!("mount --daemon {card} dir"), fill_and_empty);
+        // umount(8) does not wait for the process behind the mount; whoever opens the card does.
+        world.say(&format!("ls {card}")).good();
+        assert!(taken(&world, "card") < fresh + 6 * MIB, "{card}: {}", taken(&world, "card"));
+        mounted(&world, &format!("mount --daemon -o nodiscard {card} dir"), || {
+            fill_and_empty();
+            assert!(taken(&world, "card") > fresh + 18 * MIB, "{card}: {}", taken(&world, "card"));
+            let said = trim();
+            assert!(said.status.success(), "{said:?}");
+            let said = String::from_utf8(said.stdout).unwrap();
+            let bytes = said.split_once('(').unwrap().1.split(' ').next().unwrap().parse::<u64>().unwrap();
+            assert!((60 * MIB..128 * MIB).contains(&bytes), "{said}");
+            assert!(taken(&world, "card") < fresh + 6 * MIB, "{card}: {}", taken(&world, "card"));
+        });
+        mounted(&world, &format!("mount --daemon -o ro {card} dir"), || {
+            let said = trim();
+            let text = String::from_utf8_lossy(&said.stderr).into_owned();
+            assert!(!said.status.success() && text.contains("Read-only"), "{said:?}");
+        });
+        drop(device);
+        sound(&world);
+    }
 }

@@ -184,6 +184,48 @@ fn places_that_cannot_be_mounted_on_are_named() {
     world.say("mount -o compress_log_size=9 image dir").bad(2, &["`9`", "2 to 8"]);
 }
 
+/// Each option of Linux 6.12's F2FS, with a value that it takes there: obeyed or accepted here, or refused by its name.
+const LINUX: &str = "background_gc=on background_gc=off !background_gc=sync !disable_roll_forward norecovery discard nodiscard \
+    no_heap heap user_xattr !nouser_xattr acl !noacl active_logs=6 !active_logs=3 disable_ext_identify inline_xattr \
+    !noinline_xattr !inline_xattr_size=40 inline_data !noinline_data inline_dentry !noinline_dentry flush_merge noflush_merge \
+    barrier nobarrier fastboot extent_cache noextent_cache age_extent_cache data_flush !reserve_root=9 !resuid=1 !resgid=1 \
+    mode=adaptive mode=lfs !mode=fragment:block !fault_injection=7 !fault_type=1 lazytime nolazytime quota noquota usrquota \
+    grpquota prjquota !usrjquota=a !grpjquota=a !prjjquota=a usrjquota= grpjquota= prjjquota= jqfmt=vfsv1 !jqfmt=x \
+    alloc_mode=default alloc_mode=reuse fsync_mode=posix !fsync_mode=strict fsync_mode=nobarrier !test_dummy_encryption \
+    !test_dummy_encryption=v2 inlinecrypt checkpoint=enable !checkpoint=disable !checkpoint=disable:9 !checkpoint=disable:9% \
+    checkpoint_merge nocheckpoint_merge compress_algorithm=lz4 compress_log_size=4 compress_extension=txt \
+    nocompress_extension=jpg compress_chksum compress_mode=fs !compress_mode=user compress_cache atgc gc_merge nogc_merge \
+    discard_unit=block discard_unit=segment discard_unit=section !discard_unit=x memory=normal memory=low errors=remount-ro \
+    !errors=continue !errors=panic !compress_cash !heap=1 !discard_unit !in_place=x in_place=force";
+
+/// Nothing is mounted for an option that is not obeyed: the command ends before it, and says which it was.
+#[test]
+fn options_of_linux_are_obeyed_or_refused_by_name() {
+    let world = World::new();
+    world.say("mkfs -t f2fs --size 64M -O extra_attr,project_quota,quota_ino card").good();
+    fs::create_dir(world.path("dir")).unwrap();
+    let help = world.say("mount --help").good();
+    for option in LINUX.split_whitespace() {
+        let (is_refused, option) = option.strip_prefix('!').map_or((false, option), |option| (true, option));
+        let said = world.say(&format!("mount --dry-run -o {option} card dir"));
+        let name = option.split('=').next().unwrap();
+        if is_refused {
+            said.bad(2, &[name]);
+        } else {
+            said.good();
+        }
+        assert!(help.contains(name) || name == "compress_cash", "{name} is not in the help");
+    }
+    // mount(8) has a code of its own for it.
+    let line = "dir -o rw,noinline_data";
+    let mut helper = Command::new(env!("CARGO_BIN_EXE_pumice"));
+    std::os::unix::process::CommandExt::arg0(&mut helper, "mount.pumice");
+    let said = helper.arg("card").args(line.split(' ')).current_dir(world.path(".")).output().unwrap();
+    assert_eq!(said.status.code(), Some(1), "{said:?}");
+    // The last of two that contradict each other counts.
+    world.say("mount --dry-run -o nodiscard,discard,atgc,background_gc=off card dir").good();
+}
+
 #[test]
 fn fstab_may_say_what_it_says_of_other_file_systems() {
     let Some(mounting) = Mounting::new() else { return };

@@ -373,7 +373,7 @@ impl Repair {
 
     /// Writes the repair to the device that it was planned for.
     pub fn commit(self) -> Result<()> {
-        let mut medium = Medium::cached(self.device, self.draft.size(), 0, false);
+        let mut medium = Medium::cached(self.device, self.draft.size(), 0, None);
         for group in &self.steps.0 {
             for (addr, block) in group {
                 medium.write(BlockAddr(*addr), block)?;

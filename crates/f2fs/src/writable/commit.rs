@@ -1,5 +1,7 @@
 //! One state of the volume after the other: room for coming calls, checkpoints, and the times of cleaning.
 
+use std::ops::Range;
+
 use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
 use super::{cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
@@ -49,7 +51,7 @@ pub(super) struct Need {
 pub(super) struct Commit {
     tree: Tree,
     cleaner: Cleaner,
-    idle_cleaning: IdleCleaning,
+    idle_cleaning: Option<IdleCleaning>,
     reserve: Reserve,
     /// The number of changes at the last checkpoint, and whether it left much room.
     committed: u64,
@@ -57,7 +59,7 @@ pub(super) struct Commit {
 }
 
 impl Commit {
-    pub(super) fn new(tree: Tree, idle_cleaning: IdleCleaning, reserve: Reserve) -> Commit {
+    pub(super) fn new(tree: Tree, idle_cleaning: Option<IdleCleaning>, reserve: Reserve) -> Commit {
         let cleaner = Cleaner::default();
         Commit { tree, cleaner, idle_cleaning, reserve, committed: 0, is_roomy: false }
     }
@@ -199,9 +201,10 @@ impl Commit {
         self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
         let is_worth_it = |view: &SegmentView| view.valid * 8 <= view.capacity * 7;
         let blocks = self.tree.blocks_mut();
-        let has_work = self.cleaner.is_busy()
-            || blocks.nodes().writer().is_short(FREE_SHARE)
-                && self.cleaner.begin(blocks, idle_rule(self.idle_cleaning, elapsed), is_worth_it);
+        let is_short = blocks.nodes().writer().is_short(FREE_SHARE);
+        let rule = self.idle_cleaning.filter(|_| is_short).map(|cleaning| idle_rule(cleaning, elapsed));
+        let has_work =
+            self.cleaner.is_busy() || rule.is_some_and(|rule| self.cleaner.begin(blocks, rule, is_worth_it));
         if has_work && self.fits(Need { data: PACE, nodes: PACE }, SPARE_LAST, false) {
             self.cleaner.step(self.tree.blocks_mut(), PACE);
             self.tree.blocks_mut().relieve()?;
@@ -244,6 +247,13 @@ impl Commit {
     /// in its life.
     pub(super) fn commit(&mut self, elapsed: u64) -> Result<()> {
         if self.changes() == self.committed { Ok(()) } else { self.write(elapsed, false) }
+    }
+
+    /// Tells the device of all free blocks within a range of its bytes, in pieces of `least` bytes at least, once the
+    /// present state is that of the volume. Returns how many bytes these are.
+    pub(super) fn trim(&mut self, range: &Range<u64>, least: u64, elapsed: u64) -> Result<u64> {
+        self.commit(elapsed)?;
+        self.tree.blocks_mut().nodes_mut().writer_mut().trim(range, least)
     }
 
     /// The same; it says that nothing is written behind it.

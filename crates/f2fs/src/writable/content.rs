@@ -122,6 +122,20 @@ pub(super) fn whole(blocks: &Blocks, inode: &Inode) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// All bytes of a file, whatever it claims; zeros for what cannot be read.
+pub(super) fn scraps(blocks: &Blocks, inode: &Inode) -> Vec<u8> {
+    let width = blocks.nodes().size().width();
+    // As many of its blocks as there are may be gone.
+    let most = inode.blocks.saturating_mul(2).saturating_mul(width as u64);
+    let mut bytes = vec![0; usize::try_from(inode.size.min(most)).unwrap_or(0)];
+    for (at, piece) in (0_u64..).step_by(width).zip(bytes.chunks_mut(width)) {
+        if read(blocks, inode, at, piece).is_err() {
+            piece.fill(0);
+        }
+    }
+    bytes
+}
+
 /// Writes `data` from byte `offset` on; the file grows as needed. The caller puts the inode.
 pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
     let end = offset.saturating_add(data.len() as u64);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    quota::{Quota, Share},
+    quota::{Grace, Quota, Share},
     write::quota_file::QuotaFile,
 };
 
@@ -13,8 +13,7 @@ pub(super) type Change = (i64, i64);
 /// The limits of one kind.
 #[derive(Default)]
 pub(super) struct Limits {
-    /// Seconds of grace for inodes, and for bytes.
-    grace: [u64; 2],
+    grace: Grace,
     /// All ids that have a limit.
     quotas: BTreeMap<u32, Quota>,
     /// A time of grace began or ended since the quota file was written.
@@ -52,9 +51,9 @@ impl Limits {
     /// Begins the times of grace of an id, or ends them.
     pub(super) fn settle(&mut self, id: u32, now: u64) {
         let Some(quota) = self.quotas.get_mut(&id) else { return };
-        let (before, [inodes, bytes]) = (shares(quota), self.grace);
-        quota.inodes.settle(now, inodes);
-        quota.bytes.settle(now, bytes);
+        let (before, grace) = (shares(quota), self.grace);
+        quota.inodes.settle(now, grace.inodes);
+        quota.bytes.settle(now, grace.bytes);
         self.is_news |= shares(quota) != before;
     }
 

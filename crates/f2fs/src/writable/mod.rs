@@ -36,7 +36,7 @@ mod tree;
 mod usage;
 mod xattrs;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use parking_lot::Mutex;
 use pumice_media::BlockDevice;
@@ -54,7 +54,7 @@ use self::{
 use crate::{
     error::{self, Error},
     layout::{Inode, InodeFlags, Nid, file_kind},
-    quota::{Quota, QuotaKind},
+    quota::{Grace, Quota, QuotaKind},
     recovery::Recovery,
 };
 
@@ -134,6 +134,17 @@ impl WritableF2fs {
     /// Gives an owner other limits. Its use is counted, and times of grace begin now, whatever stands in `quota`.
     pub fn set_quota(&self, kind: QuotaKind, quota: Quota) -> error::Result<()> {
         self.change(NAMES, |commit, now| quota::set(commit.tree_mut().blocks_mut(), kind, quota, now))?;
+        self.enforce_anew(kind)
+    }
+
+    /// Sets the times for which soft limits of a kind may be exceeded. Those that run end when they did.
+    pub fn set_grace(&self, kind: QuotaKind, grace: Grace) -> error::Result<()> {
+        self.change(NAMES, |commit, _| quota::set_grace(commit.tree_mut().blocks_mut(), kind, grace))?;
+        self.enforce_anew(kind)
+    }
+
+    /// Limits of a kind count as they stand in its file now, if they are enforced.
+    fn enforce_anew(&self, kind: QuotaKind) -> error::Result<()> {
         let mut state = self.state.lock();
         let blocks = state.commit.tree_mut().blocks_mut();
         if blocks.nodes().usage().enforces(kind.index()) { quota::enforce(blocks, kind) } else { Ok(()) }
@@ -234,6 +245,32 @@ impl WritableF2fs {
             (inode.mtime, inode.ctime) = (now, now);
             blocks.nodes_mut().put(&inode)
         })
+    }
+
+    /// Writes as many blocks from the start of `data` on as there is room for; returns the bytes, and the reason why it is not all.
+    fn write_blocks(&self, nid: Nid, offset: u64, data: &[u8]) -> (usize, error::Result<()>) {
+        let width = u64::from(self.state.lock().commit.tree().blocks().nodes().size().bytes());
+        let (mut done, mut most) = (0, PIECE as u64 / width);
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset + done as u64;
+            let end = (at / width).saturating_add(most).saturating_mul(width);
+            let count = usize::try_from(end - at).map_or(rest.len(), |count| count.min(rest.len()));
+            let piece = rest.get(..count).unwrap_or(rest);
+            match self.write_piece(nid, at, piece) {
+                Ok(()) => done += count,
+                Err(Error::Errno(Errno::NoSpace | Errno::Quota)) if most > 1 => most /= 2,
+                Err(error) => return (done, Err(error)),
+            }
+        }
+        (done, Ok(()))
+    }
+
+    /// Checks that a file can be written to from `offset` on.
+    fn check_writable(&self, nid: Nid, offset: u64) -> error::Result<()> {
+        let state = self.state.lock();
+        let inode = file(&state.commit, nid)?;
+        state.writable()?;
+        may_write(state.commit.tree().blocks(), &inode, offset)
     }
 
     fn has_flag(&self, nid: Nid, flag: InodeFlags) -> error::Result<bool> {
@@ -433,16 +470,14 @@ impl FileSystem for WritableF2fs {
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
         let nid = self.nid(ino)?;
+        self.check_writable(nid, offset)?;
+        if data.is_empty() {
+            return Ok(());
+        }
         {
             let state = self.state.lock();
-            let inode = file(&state.commit, nid)?;
-            state.writable()?;
-            may_write(state.commit.tree().blocks(), &inode, offset)?;
-            if data.is_empty() {
-                return Ok(());
-            }
             let end = end_of_range(offset, data.len() as u64)?;
-            attributes::need(&state.commit, &inode, offset..end)?;
+            attributes::need(&state.commit, &file(&state.commit, nid)?, offset..end)?;
         }
         let mut at = offset;
         for piece in data.chunks(PIECE) {
@@ -450,6 +485,19 @@ impl FileSystem for WritableF2fs {
             at += piece.len() as u64;
         }
         if self.has_flag(nid, InodeFlags::SYNC)? { self.fsync(ino, false) } else { Ok(()) }
+    }
+
+    fn write_part(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<usize> {
+        let nid = self.nid(ino)?;
+        self.check_writable(nid, offset)?;
+        end_of_range(offset, data.len() as u64)?;
+        let (done, ended) = self.write_blocks(nid, offset, data);
+        if done == 0 {
+            ended?;
+        } else if self.has_flag(nid, InodeFlags::SYNC)? {
+            self.fsync(ino, false)?;
+        }
+        Ok(done)
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
@@ -501,6 +549,23 @@ impl FileSystem for WritableF2fs {
 
     fn sync(&self) -> Result<()> {
         Ok(self.checkpoint()?)
+    }
+
+    fn trim(&self, range: Range<u64>, least: u64) -> Result<u64> {
+        let elapsed = self.elapsed();
+        let mut state = self.state.lock();
+        state.writable()?;
+        let sb = state.commit.tree().blocks().nodes().writer().super_block();
+        let width = sb.block().bytes_u64();
+        if range.start >= sb.main_end() * width || range.end.saturating_sub(range.start) < width {
+            return Err(Errno::Invalid.into());
+        }
+        let mut freed = 0;
+        state.write(|commit| {
+            freed = commit.trim(&range, least, elapsed)?;
+            Ok(())
+        })?;
+        Ok(freed)
     }
 
     fn maintain(&self) -> Result<bool> {

@@ -126,7 +126,8 @@ pub(super) fn open_mended(
 /// The tree of a volume as its checkpoint has it.
 fn load(volume: &Volume, device: Device, options: &WritableOptions, now: Timestamp) -> Result<Tree> {
     let sb = volume.super_block();
-    let medium = Medium::cached(device, sb.block(), options.cache_bytes, options.discard);
+    let discards = options.discard.then_some(options.discard_unit);
+    let medium = Medium::cached(device, sb.block(), options.cache_bytes, discards);
     let scarce = scarce(sb.main_segments(), options.logging);
     let mut writer = Writer::load(volume, medium, scarce, options.streams)?;
     if volume.packs().iter().any(Result::is_err) {

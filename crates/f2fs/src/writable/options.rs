@@ -8,7 +8,7 @@ use crate::{
     compression::CompressionRule,
     crypt::{Keyring, NONCE_BYTES},
     quota::QuotaKind,
-    write::streams::Streams,
+    write::{discard_unit::DiscardUnit, streams::Streams},
 };
 
 /// The options of a mount.
@@ -23,13 +23,15 @@ pub struct WritableOptions {
     pub in_place: InPlace,
     /// The number of logs that are written to.
     pub streams: Streams,
-    /// The choice of a section to clean while nobody waits.
-    pub idle_cleaning: IdleCleaning,
+    /// The choice of a section to clean while nobody waits, if one is cleaned then.
+    pub idle_cleaning: Option<IdleCleaning>,
     /// The choice of new files to compress on a volume with compression, and the method. Files in a directory that
     /// hands it down are compressed, too.
     pub compression: CompressionRule,
-    /// The device is told of segments that a checkpoint has freed whole.
+    /// The device is told of what a checkpoint has freed.
     pub discard: bool,
+    /// The pieces in which it is told.
+    pub discard_unit: DiscardUnit,
     /// The quotas whose limits are enforced, on calls through [`pumice_vfs::FileSystem::limited`]. All are counted.
     pub enforced: Vec<QuotaKind>,
     /// The keys of encrypted files. Without them these are listed, and removed.
@@ -50,7 +52,7 @@ pub struct MasterKeys {
 
 impl WritableOptions {
     /// The defaults: a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and
-    /// benefit, no extension that asks for compression, discards, no limits, and no keys.
+    /// benefit, no extension that asks for compression, discards by segment, no limits, and no keys.
     pub fn new(clock: Clock) -> WritableOptions {
         WritableOptions {
             cache_bytes: 16 << 20,
@@ -58,9 +60,10 @@ impl WritableOptions {
             logging: Logging::Adaptive,
             in_place: InPlace::Never,
             streams: Streams::Six,
-            idle_cleaning: IdleCleaning::CostBenefit,
+            idle_cleaning: Some(IdleCleaning::CostBenefit),
             compression: CompressionRule::default(),
             discard: true,
+            discard_unit: DiscardUnit::default(),
             enforced: Vec::new(),
             keys: None,
         }

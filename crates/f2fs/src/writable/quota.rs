@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Inode, Nid},
-    quota::{Lost, Quota, QuotaKind},
+    quota::{Grace, Lost, Quota, QuotaKind},
     volume::Volume,
     write::quota_file::QuotaFile,
 };
@@ -47,13 +47,20 @@ pub(super) fn count_anew(blocks: &mut Blocks, volume: &Volume) -> Result<()> {
 pub(super) fn set(blocks: &mut Blocks, kind: QuotaKind, mut quota: Quota, now: Timestamp) -> Result<()> {
     let (inode, mut quotas) = read(blocks, kind.index(), file_of(blocks, kind)?)?;
     let (inodes, bytes) = blocks.nodes().usage().pending(kind.index(), quota.id);
-    let (old, [inode_grace, grace]) = (quotas.quota(quota.id), quotas.grace());
+    let (old, grace) = (quotas.quota(quota.id), quotas.grace());
     quota.inodes.used = old.inodes.used.saturating_add_signed(inodes);
     quota.bytes.used = old.bytes.used.saturating_add_signed(bytes);
     (quota.inodes.until, quota.bytes.until) = (0, 0);
-    quota.inodes.settle(seconds(now), inode_grace);
-    quota.bytes.settle(seconds(now), grace);
+    quota.inodes.settle(seconds(now), grace.inodes);
+    quota.bytes.settle(seconds(now), grace.bytes);
     quotas.set_limits(&quota);
+    write(blocks, inode, &quotas)
+}
+
+/// Sets the times for which soft limits of a kind may be exceeded. Those that run end when they did.
+pub(super) fn set_grace(blocks: &mut Blocks, kind: QuotaKind, grace: Grace) -> Result<()> {
+    let (inode, mut quotas) = read(blocks, kind.index(), file_of(blocks, kind)?)?;
+    quotas.set_grace(grace);
     write(blocks, inode, &quotas)
 }
 
@@ -81,24 +88,10 @@ pub(super) fn write_usage(blocks: &mut Blocks) -> Result<()> {
 pub(super) fn remake(blocks: &mut Blocks, kind: QuotaKind) -> Result<Vec<Lost>> {
     let file = file_of(blocks, kind)?;
     let mut inode = blocks.nodes().inode(file)?;
-    let (quotas, lost) = QuotaFile::salvage(kind.index(), &scraps(blocks, &inode));
+    let (quotas, lost) = QuotaFile::salvage(kind.index(), &content::scraps(blocks, &inode));
     content::set_size(blocks, &mut inode, 0)?;
     write(blocks, inode, &quotas)?;
     Ok(lost)
-}
-
-/// All bytes of a file, whatever it claims; zeros for what cannot be read.
-fn scraps(blocks: &Blocks, inode: &Inode) -> Vec<u8> {
-    let width = blocks.nodes().size().width();
-    // As many of its blocks as there are may be gone.
-    let most = inode.blocks.saturating_mul(2).saturating_mul(width as u64);
-    let mut bytes = vec![0; usize::try_from(inode.size.min(most)).unwrap_or(0)];
-    for (at, piece) in (0_u64..).step_by(width).zip(bytes.chunks_mut(width)) {
-        if content::read(blocks, inode, at, piece).is_err() {
-            piece.fill(0);
-        }
-    }
-    bytes
 }
 
 fn file_of(blocks: &Blocks, kind: QuotaKind) -> Result<Nid> {

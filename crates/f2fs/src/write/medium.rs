@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use pumice_media::{BlockDevice, BlockError, Lba, ReadAt};
 
+use super::discard_unit::DiscardUnit;
 use crate::word::word;
 use crate::{
     error::{Error, Result},
@@ -62,7 +63,7 @@ pub(crate) struct Medium {
     /// All but blocks that were written over where they stand.
     is_ordered: bool,
     /// The device is told of blocks that nobody needs.
-    discards: bool,
+    discards: Option<DiscardUnit>,
 }
 
 impl Medium {
@@ -70,12 +71,17 @@ impl Medium {
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
         let device = Device::new(device);
-        Medium { device, block, cache: None, is_durable: true, is_ordered: true, discards: false }
+        Medium { device, block, cache: None, is_durable: true, is_ordered: true, discards: None }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
-    /// `discards` says that the device is told of blocks that nobody needs any more.
-    pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize, discards: bool) -> Medium {
+    /// `discards` says in which pieces the device is told of blocks that nobody needs any more.
+    pub(crate) fn cached(
+        device: Device,
+        block: BlockSize,
+        cache_bytes: usize,
+        discards: Option<DiscardUnit>,
+    ) -> Medium {
         let cache = Some(BlockCache::new(cache_bytes, block.width()));
         Medium { device, block, cache, is_durable: true, is_ordered: true, discards }
     }
@@ -146,12 +152,14 @@ impl Medium {
         }
     }
 
-    /// Tells the device that nobody needs `count` blocks from `addr` on any more, if it is to be told. A hint: that it fails does no
-    /// harm.
-    pub(crate) fn discard(&mut self, addr: BlockAddr, count: u32) {
-        if self.discards {
-            let _ = self.device.0.lock().discard(Lba(addr.0.into()), count.into());
-        }
+    /// The pieces in which the device is told of what a checkpoint frees, if it is.
+    pub(crate) fn discards(&self) -> Option<DiscardUnit> {
+        self.discards
+    }
+
+    /// Tells the device that nobody needs `count` blocks from `addr` on any more. A hint: that it fails does no harm.
+    pub(crate) fn discard(&self, addr: BlockAddr, count: u32) {
+        let _ = self.device.0.lock().discard(Lba(addr.0.into()), count.into());
     }
 
     /// Zeros in `count` blocks from `addr` on.

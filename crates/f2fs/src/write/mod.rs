@@ -7,6 +7,8 @@
 
 mod adopt;
 mod chain;
+pub(crate) mod discard_unit;
+mod discards;
 #[cfg(test)]
 mod example;
 pub(crate) mod head;
@@ -24,7 +26,7 @@ mod trouble;
 pub(crate) mod victims;
 pub(crate) mod warmth;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::word::word;
 use head::{Head, Heads, Log};
@@ -558,11 +560,18 @@ impl Writer {
         (self.appended, self.overwritten) = ([0; 6], 0);
         let [nat, sit] = journals;
         self.nat.committed(!nat.is_empty());
-        // Nothing that a power cut leaves has them any more.
-        for (first, count) in self.sit.committed(!sit.is_empty()) {
-            self.medium.discard(self.sit.addr(first, 0), count * self.sb.blocks_per_segment());
+        let freed = self.sit.committed(!sit.is_empty());
+        if let Some(unit) = self.medium.discards() {
+            let per_section = self.sb.raw().segs_per_sec.get();
+            discards::tell(unit, &freed, per_section, &self.sb, &self.sit, &self.medium);
         }
         self.write_damage()
+    }
+
+    /// Tells the device of all free blocks within a range of its bytes, in pieces of `least` bytes at least. The present
+    /// state must be that of a checkpoint. Returns how many bytes these are.
+    pub(crate) fn trim(&mut self, range: &Range<u64>, least: u64) -> Result<u64> {
+        discards::trim(range, least, &self.sb, &self.sit, &self.medium)
     }
 
     /// Blocks of the NAT that a checkpoint would write now.

@@ -14,12 +14,10 @@ use crate::{
         QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION, RawQuotaEntry, RawQuotaHeader,
         RawQuotaLeaf,
     },
-    quota::{Quota, Share},
+    quota::{Grace, Quota, Share},
     word::{half, word},
 };
 
-/// A week, as Linux sets it.
-const GRACE_S: u32 = 7 * 24 * 60 * 60;
 /// Bytes of the unit of limits on space.
 const LIMIT_UNIT: u64 = 1024;
 /// Entries in a leaf.
@@ -38,8 +36,9 @@ impl QuotaFile {
         debug_assert!(kind < QUOTA_MAGICS.len(), "no quota of kind {kind}");
         header.magic = U32::new(QUOTA_MAGICS.get(kind).copied().unwrap_or_default());
         header.version = U32::new(QUOTA_VERSION);
-        (header.grace_bytes, header.grace_inodes) = (U32::new(GRACE_S), U32::new(GRACE_S));
-        QuotaFile { header, entries: BTreeMap::new() }
+        let mut file = QuotaFile { header, entries: BTreeMap::new() };
+        file.set_grace(Grace::default());
+        file
     }
 
     /// The contents of a file's bytes; `None` if they are none of this kind.
@@ -77,9 +76,15 @@ impl QuotaFile {
         self.entries.get(&id).map_or(Quota { id, ..Quota::default() }, quota)
     }
 
-    /// Seconds for which soft limits may be exceeded: on inodes, and on bytes.
-    pub(crate) fn grace(&self) -> [u64; 2] {
-        [self.header.grace_inodes, self.header.grace_bytes].map(|grace| grace.get().into())
+    /// The times for which soft limits may be exceeded.
+    pub(crate) fn grace(&self) -> Grace {
+        Grace { inodes: self.header.grace_inodes.get(), bytes: self.header.grace_bytes.get() }
+    }
+
+    /// Sets these times. Those that run end when they did.
+    pub(crate) fn set_grace(&mut self, grace: Grace) {
+        self.header.grace_inodes = U32::new(grace.inodes);
+        self.header.grace_bytes = U32::new(grace.bytes);
     }
 
     /// Sets the limits of an id, and the times from which on soft ones hold; its use stays.

@@ -18,6 +18,8 @@ use crate::{
 const BLOCKS: u16 = 512;
 /// Kinds from this one on are of nodes.
 const NODES: u8 = 3;
+/// Blocks in a row, at least, of which a device is told on their own; Linux's `discard_granularity`.
+const HOLE: u32 = 16;
 /// Kinds that there are.
 const KINDS: u8 = 6;
 
@@ -469,11 +471,15 @@ impl Sit {
         self.table.write(medium, &entries, room, |_| false)
     }
 
-    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal. Returns segments that are
-    /// free now and were not before, the first of each run and how many they are.
-    pub(crate) fn committed(&mut self, in_journal: bool) -> Vec<(SegNo, u32)> {
+    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal. Returns what it has freed.
+    pub(crate) fn committed(&mut self, in_journal: bool) -> Freed {
         let was_free: Vec<bool> = self.segments.iter().map(|segment| segment.is_free).collect();
+        let (mut holes, main_start) = (Vec::new(), self.main_start);
         for (segno, known) in &mut self.known {
+            let start = main_start.0.saturating_add(segno.0.saturating_mul(BLOCKS.into()));
+            let freed = runs(|offset| known.is_blocked(offset) && !known.entry.is_valid(offset));
+            let freed = freed.into_iter().filter(|(_, count)| *count >= HOLE && known.entry.valid_blocks > 0);
+            holes.extend(freed.map(|(offset, count)| (BlockAddr(start.saturating_add(offset)), count)));
             known.newer &= in_journal;
             known.blocked = known.entry.valid_map;
             if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
@@ -485,17 +491,66 @@ impl Sit {
         self.known.retain(|segno, known| known.newer || is_open(segno));
         self.is_fresh = false;
         self.count();
-        let mut runs: Vec<(SegNo, u32)> = Vec::new();
         let gained =
             self.segments.iter().zip(was_free).map(|(segment, was_free)| segment.is_free && !was_free);
-        for (segno, _) in (0..).zip(gained).filter(|(_, gained)| *gained) {
-            match runs.last_mut() {
-                Some((first, count)) if first.0 + *count == segno => *count += 1,
-                _ => runs.push((SegNo(segno), 1)),
+        let segments = (0..).map(SegNo).zip(gained).filter(|(_, gained)| *gained).map(|(segno, _)| segno);
+        Freed { segments: segments.collect(), holes }
+    }
+
+    /// True if these segments are free.
+    pub(crate) fn are_free(&self, first: u32, count: u32) -> bool {
+        (first..first.saturating_add(count)).all(|segno| self.is_free(SegNo(segno)))
+    }
+
+    /// Hands out all blocks that may be written, but those that logs may write next: the first of each run and how many.
+    pub(crate) fn each_free(&self, medium: &Medium, each: &mut dyn FnMut(BlockAddr, u32)) -> Result<()> {
+        let mut run = (BlockAddr::NULL, 0);
+        for (segno, segment) in (0..).map(SegNo).zip(&self.segments).filter(|(_, segment)| !segment.is_open) {
+            if segment.blocked == BLOCKS {
+                continue;
+            }
+            let stored = if self.known.contains_key(&segno) || segment.is_free {
+                SitEntry::EMPTY
+            } else {
+                let per_block = self.table.per_block();
+                let block = medium.read(self.table.place(segno.0 / per_block))?;
+                sit_entry_in(&block, segno.0 % per_block)
+            };
+            let known = self.known.get(&segno);
+            let is_free = |offset| !known.map_or(stored.is_valid(offset), |known| known.is_blocked(offset));
+            for (offset, count) in runs(is_free) {
+                let addr = self.addr(segno, offset);
+                if run.0.plus(run.1) == Some(addr) {
+                    run.1 += count;
+                } else {
+                    each(run.0, run.1);
+                    run = (addr, count);
+                }
             }
         }
-        runs
+        each(run.0, run.1);
+        Ok(())
     }
+}
+
+/// What a checkpoint has freed.
+pub(crate) struct Freed {
+    /// Segments that are free as a whole, in their order.
+    pub(crate) segments: Vec<SegNo>,
+    /// Runs of blocks of others, long enough to tell a device of.
+    pub(crate) holes: Vec<(BlockAddr, u32)>,
+}
+
+/// The runs of a segment's blocks for which something holds: the first of each, and how many.
+fn runs(holds: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for offset in (0..BLOCKS.into()).filter(|offset| holds(*offset)) {
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == offset => *count += 1,
+            _ => runs.push((offset, 1)),
+        }
+    }
+    runs
 }
 
 impl Segment {

@@ -3,6 +3,7 @@
 mod checkpoint;
 pub(crate) mod compressed;
 mod crash;
+mod discards;
 mod disk;
 mod encrypted;
 mod faults;

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, little_endian::U64};
 use super::{PER_LEAF, QuotaFile, block, quota};
 use crate::{
     layout::{QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION, RawQuotaEntry, RawQuotaHeader, RawQuotaLeaf},
-    quota::{Lost, Share},
+    quota::{Grace, Lost, Share},
     word::word,
 };
 
@@ -29,7 +29,7 @@ impl QuotaFile {
         let header = header.filter(is_right);
         match header {
             Some(old) => {
-                (file.header.grace_bytes, file.header.grace_inodes) = (old.grace_bytes, old.grace_inodes);
+                file.set_grace(Grace { inodes: old.grace_inodes.get(), bytes: old.grace_bytes.get() });
             }
             None => lost.push(Lost::Grace),
         }
@@ -173,9 +173,11 @@ mod tests {
         u32::MAX,
     ];
 
+    const GRACE: Grace = Grace { inodes: 90, bytes: 60 };
+
     fn full() -> QuotaFile {
         let mut file = QuotaFile::empty(0);
-        (file.header.grace_bytes, file.header.grace_inodes) = (60.into(), 90.into());
+        file.set_grace(GRACE);
         for id in IDS {
             let share = |hard| Share { soft: 4096, hard, until: 77, ..Share::default() };
             let (inodes, bytes) = (share(u64::from(id) + 5000), share((u64::from(id) + 5000) << 10));
@@ -196,7 +198,7 @@ mod tests {
         used.change(4000, 5, 4096);
         let (found, lost) = QuotaFile::salvage(0, &used.to_bytes());
         assert_eq!((limits(&found), lost), (limits(&wanted), Vec::new()));
-        assert_eq!(found.grace(), [90, 60]);
+        assert_eq!(found.grace(), GRACE);
         let (found, lost) = QuotaFile::salvage(1, &QuotaFile::empty(1).to_bytes());
         assert_eq!((limits(&found).len(), lost), (0, Vec::new()));
     }
@@ -215,7 +217,7 @@ mod tests {
                 for quota in &wanted {
                     let is_told = lost.iter().any(|lost| match lost {
                         Lost::Owner(id) => *id == quota.id,
-                        Lost::Owners(first, last) => (*first..=*last).contains(&quota.id),
+                        Lost::Owners(from, to) => (*from..=*to).contains(&quota.id),
                         Lost::Grace | Lost::All => false,
                     });
                     let kept = limits(&found).contains(quota);
@@ -226,7 +228,7 @@ mod tests {
                 }
                 assert_eq!(limits(&found).iter().filter(|quota| !wanted.contains(quota)).count(), 0);
                 assert_eq!(lost.contains(&Lost::Grace), number == 0, "block {number}");
-                assert_eq!(found.grace() == [90, 60], number != 0, "block {number}");
+                assert_eq!(found.grace() == GRACE, number != 0, "block {number}");
                 assert!(!lost.is_empty(), "block {number} of {byte}");
             }
         }

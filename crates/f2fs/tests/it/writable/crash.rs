@@ -13,8 +13,8 @@ use std::{
 };
 
 use pumice_f2fs::{
-    F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check, layout::SuperBlock,
-    read_super_block,
+    DiscardUnit, F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check,
+    layout::SuperBlock, read_super_block,
 };
 use pumice_knobs::{Campaign, F2FS_FULL_STATES, F2FS_STATES};
 use pumice_vfs::{
@@ -625,6 +625,36 @@ fn a_file_that_left_its_inode() {
     let image = Arc::new(live.image());
     sound("rolled forward", &image);
     same("rolled forward", &shown(&image, true).unwrap(), &[&tree(&fs)]);
+}
+
+/// Looks at states of workloads that free runs of blocks, whole segments among them, where the device does something else
+/// in place of what it is asked for. Returns the number of discards.
+pub(crate) fn discarding_workloads(unit: DiscardUnit, does: impl Fn(Event) -> Event) -> usize {
+    const BALLAST: u64 = 2500;
+    let most = states(&F2FS_STATES, 40);
+    let live = Live::new(volume(64 << 20, &Shape::default(), &TestClock::new()));
+    let fs = mount(&live, false).unwrap();
+    let ballast = fs.create(Ino::ROOT, b"ballast", &node(FileKind::File)).unwrap().ino;
+    (0..BALLAST).for_each(|at| fs.write(ballast, at * 4096, &[1; 4096]).unwrap());
+    fs.unmount().unwrap();
+    let (mut seen, mut discards) = (HashSet::new(), 0);
+    let (first, mut next) = (F2FS_STATES.first_seed(1), 0);
+    for seed in first.. {
+        F2FS_STATES.begin(seed);
+        next = seed + 1;
+        let how = WritableOptions { discard_unit: unit, ..options() };
+        let length = Length { steps: 60, far: 500_000, is_full: true };
+        let mut recorded = run_on(&live.image(), how, seed, &length);
+        discards += recorded.events.iter().filter(|event| matches!(event, Event::Discard { .. })).count();
+        recorded.events = recorded.events.into_iter().map(&does).collect();
+        let mut random = fastrand::Rng::with_seed(seed);
+        recorded.judge_all(most - seen.len(), if most > 1000 { u8::MAX } else { 2 }, &mut random, &mut seen);
+        if seen.len() >= most {
+            break;
+        }
+    }
+    F2FS_STATES.ran(first..next, seen.len() as u64);
+    discards
 }
 
 /// Looks at states of short workloads on small volumes that are mounted like this.

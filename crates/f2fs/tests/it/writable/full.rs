@@ -323,7 +323,7 @@ fn an_idle_volume_is_cleaned() {
 #[test]
 fn idle_cleaning_by_age_waits_for_a_week() {
     const DAY: i64 = 24 * 3600;
-    let cleaned_after = |idle_cleaning: IdleCleaning, age: i64| {
+    let cleaned_after = |idle_cleaning: Option<IdleCleaning>, age: i64| {
         let today = Arc::new(AtomicI64::new(0));
         let live = Live::new(volume(256 << 20, &Shape::default(), &TestClock::new()));
         let days = today.clone();
@@ -367,9 +367,10 @@ fn idle_cleaning_by_age_waits_for_a_week() {
         ours(&live);
         free > short
     };
-    assert!(cleaned_after(IdleCleaning::CostBenefit, 3));
-    assert!(!cleaned_after(IdleCleaning::AgeThreshold, 3));
-    assert!(cleaned_after(IdleCleaning::AgeThreshold, 8));
+    assert!(cleaned_after(Some(IdleCleaning::CostBenefit), 3));
+    assert!(!cleaned_after(Some(IdleCleaning::AgeThreshold), 3));
+    assert!(cleaned_after(Some(IdleCleaning::AgeThreshold), 8));
+    assert!(!cleaned_after(None, 8), "nothing is to be cleaned in idle time");
 }
 
 /// A read fails while a section is cleaned, or the call that needs room: nothing that was promised is lost.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write, fs, sync::Arc};
 
 use pumice_f2fs::{
-    Error, F2fs, Lost, LostLimits, MountOptions, Quota, QuotaKind, Share, Volume, WritableF2fs,
+    Error, F2fs, Grace, Lost, LostLimits, MountOptions, Quota, QuotaKind, Share, Volume, WritableF2fs,
     WritableOptions,
     check::Code,
     crypt::Keyring,
@@ -368,6 +368,112 @@ fn limits_hold_as_in_linux() {
     // What Linux wrote goes on here.
     let fs = open(&theirs, &clock);
     assert_eq!(Make("eve-5").perform(fs.limited(), EVE, &clock).unwrap_err().errno(), Errno::Quota);
+}
+
+/// Linux, which reserves all blocks of a write that one node leads to together, takes none of such a write, and what fits
+/// of one that comes in pieces.
+#[test]
+fn linux_takes_no_more_of_a_large_write() {
+    let Some(machine) = Machine::for_test() else { return };
+    let clock = TestClock::new();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = place.path().join("theirs");
+    save(&limited(&clock), &path);
+    let script = format!(
+        "date -s @{} >/dev/null
+mount -t f2fs -o noatime,usrquota /dev/vda /mnt
+cd /mnt/home
+setpriv --reuid {ANN} --regid 100 --clear-groups sh -c '
+    dd if=/dev/zero of=large bs=65536 count=1; stat -c %s large; rm large
+    dd if=/dev/zero of=small bs=4096 count=16; stat -c %s small' >/host/said 2>/dev/null
+cd /
+umount /mnt
+",
+        clock.now().seconds
+    );
+    let run = f2fs::run_in_kernel(&machine, std::slice::from_ref(&path), &script).unwrap();
+    let sizes: Vec<u64> = run.file("said").unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(sizes, [0, 10 * BLOCK]);
+}
+
+/// A write that no limit has room for as a whole writes what there is room for, from its start; the next is refused. It is
+/// the same where the volume is full.
+#[test]
+fn a_large_write_takes_what_fits() {
+    const WIDTH: usize = 4096;
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let fs = open(&disk, &clock);
+    for name in ["home/a", "home/b"] {
+        Make(name).perform(fs.limited(), ANN, &clock).unwrap();
+    }
+    let bytes: Vec<u8> = (0..=255).flat_map(|byte| [byte; 1024]).collect();
+    let file = find(&fs, "home/a");
+    // Ten blocks are allowed, and it begins in the middle of one.
+    assert_eq!(fs.limited().write_part(file, 700, &bytes).unwrap(), 10 * WIDTH - 700);
+    assert_eq!(fs.attr(file).unwrap().size, 10 * BLOCK);
+    let mut found = vec![0; 10 * WIDTH];
+    fs.read(file, 0, &mut found).unwrap();
+    assert!(found[..700].iter().all(|byte| *byte == 0) && found[700..] == bytes[..10 * WIDTH - 700]);
+    let other = find(&fs, "home/b");
+    for (file, offset) in [(file, 10 * BLOCK), (other, 0)] {
+        let refused = fs.limited().write_part(file, offset, &bytes).unwrap_err();
+        assert_eq!(refused.errno(), Errno::Quota);
+    }
+    assert_eq!(
+        fs.limited().write_part(file, 0, &bytes[..4096]).unwrap(),
+        4096,
+        "what is there is written over"
+    );
+    assert_eq!(fs.write_part(other, 0, &bytes).unwrap(), bytes.len(), "root is not bound");
+    let large = vec![1; 48 << 20];
+    let (mut at, mut last) = (0, large.len());
+    while last == large.len() {
+        last = fs.write_part(other, at, &large).unwrap();
+        at += last as u64;
+    }
+    assert!(last > 0 && last.is_multiple_of(WIDTH), "{last}");
+    assert_eq!(fs.space().unwrap().free_bytes / BLOCK, 0);
+    assert_eq!(fs.write_part(other, at, &large).unwrap_err().errno(), Errno::NoSpace);
+    assert_eq!(fs.attr(other).unwrap().size, at);
+    fs.unmount().unwrap();
+    sound(&disk);
+}
+
+/// Times of grace are set for a kind. One that runs ends when it did; the next is as long as is said now. An owner who
+/// is at the soft limit again has a new one later.
+#[test]
+fn times_of_grace_are_set() {
+    let clock = TestClock::new();
+    let disk = limited(&clock);
+    let fs = open(&disk, &clock);
+    let day = |days: i64| u32::try_from(days * DAY).unwrap();
+    fs.set_grace(QuotaKind::User, Grace { inodes: day(2), bytes: day(1) }).unwrap();
+    let make = |name| Make(name).perform(fs.limited(), ANN, &clock).map_err(|error| error.errno());
+    let until = |fs: &WritableF2fs| {
+        fs.sync().unwrap();
+        quotas(&disk)[&("user".into(), ANN)]
+    };
+    for name in ["home/a", "home/b", "home/c"] {
+        make(name).unwrap();
+    }
+    assert_eq!(until(&fs).inodes.until, 0, "at the soft limit, and not above it");
+    make("home/d").unwrap();
+    assert_eq!(until(&fs).inodes.until, 2);
+    fs.set_grace(QuotaKind::User, Grace { inodes: day(30), bytes: day(30) }).unwrap();
+    clock.pass(2 * DAY);
+    assert_eq!(make("home/e"), Err(Errno::Quota), "the time that ran has ended");
+    Remove("home/d").perform(&fs, ANN, &clock).unwrap();
+    assert_eq!(until(&fs).inodes.until, 0);
+    make("home/d").unwrap();
+    assert_eq!(until(&fs).inodes.until, 32);
+    fs.unmount().unwrap();
+    sound(&disk);
+    let how = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+    let shown = F2fs::mount(vec![Box::new(disk.clone())], how).unwrap();
+    let grace = |kind| shown.grace(kind).unwrap().unwrap();
+    assert_eq!(grace(QuotaKind::User), Grace { inodes: day(30), bytes: day(30) });
+    assert_eq!(grace(QuotaKind::Group), Grace { inodes: day(7), bytes: day(7) });
 }
 
 /// A file counts as long as it is open, and one that fsync promised counts after a power cut. A call that fails counts
