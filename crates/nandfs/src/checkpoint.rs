@@ -10,7 +10,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{DOUBTED, Keeper, Medium, Taken};
+use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::NandError;
 use pumice_vfs::{FsError, Result};
 
@@ -19,9 +19,10 @@ use crate::blocks::{State, Usage};
 use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
 use crate::error::{Damage, device};
-use crate::log::{Log, META, ROOT_HEAD, Spare};
+use crate::log::{Log, META, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
+use crate::room::ROOT_BLOCKS;
 use crate::table::Page;
 use crate::tag::Desc;
 use crate::volume::Volume;
@@ -48,7 +49,8 @@ impl Volume<'_> {
         if !self.is_checkpoint_near(extra) {
             return Ok(false);
         }
-        if self.log.erase_ahead(ERASED)? {
+        let roots = if self.roots.is_full() { ROOT_BLOCKS as usize } else { 0 };
+        if self.log.erase_ahead(ERASED, roots)? {
             self.apply_events()?;
             return Ok(true);
         }
@@ -124,8 +126,8 @@ impl Volume<'_> {
             taken.blocks - before.blocks
         );
         self.forget_empty_move()?;
-        self.cleaner.rest();
-        self.log.window.extend(fresh);
+        self.cleaner.rest(1);
+        self.log.window = self.log.window_with(&fresh).into();
         self.log.start_epoch();
         self.recovery_reads = 0;
         self.pending.clear();
@@ -155,7 +157,7 @@ impl Volume<'_> {
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
         if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? || self.clean {
-            self.log.doubt(DOUBTED)?;
+            self.log.doubt()?;
         }
         Ok(())
     }
@@ -165,6 +167,8 @@ impl Volume<'_> {
     pub(crate) fn mark_in_use(&mut self) -> Result<()> {
         self.commit(false, &[])?;
         self.clean = false;
+        // This call, and its fsync.
+        self.cleaner.rest(2);
         Ok(())
     }
 
@@ -281,26 +285,33 @@ impl Volume<'_> {
         }
         self.blocks.dying.append(&mut keep);
         self.search_free(room, &mut fresh)?;
-        self.fit_window(&mut fresh);
+        self.fit_window(&mut fresh)?;
         Ok(fresh)
     }
 
     /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words
     /// stay unused: blocks erased ahead split runs.
-    fn fit_window(&mut self, fresh: &mut Vec<Spare>) {
+    fn fit_window(&mut self, fresh: &mut Vec<Spare>) -> Result<()> {
         let limit = self.limits.window_words - WORDS_SLACK;
         loop {
-            let all: Vec<Spare> = self.log.window.iter().chain(fresh.iter()).copied().collect();
-            let over = words_of(&all).len().saturating_sub(limit);
+            let over = words_of(&self.log.named_window(fresh)).len().saturating_sub(limit);
             if over == 0 {
-                return;
+                return Ok(());
             }
             for _ in 0..over {
                 if fresh.pop().is_none() {
-                    self.log.window.pop_back();
+                    self.leave_out()?;
                 }
             }
         }
+    }
+
+    /// Leaves out the last block of the window that heads would take.
+    fn leave_out(&mut self) -> Result<()> {
+        let place = self.log.own_blocks().saturating_sub(1);
+        let Some(Spare { block, erased: false }) = self.log.window.remove(place) else { return Ok(()) };
+        self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+        Ok(())
     }
 
     /// True if a block is open, or holds the checkpoints or copies of parity.
@@ -354,8 +365,7 @@ impl Volume<'_> {
         let (rounds, worn_out, params) = (self.patrol.rounds(), self.worn_out, self.params);
         let encode = |log: &mut Log<'_>, left: &[u32]| {
             blocks.observe(log)?;
-            let mut window: Vec<Spare> = log.window.iter().copied().collect();
-            window.extend_from_slice(fresh);
+            let window = log.named_window(fresh);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
             // Blocks being left must not be forgotten if this checkpoint turns out to be the last.
@@ -455,8 +465,8 @@ impl<'c, E: FnMut(&mut Log<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scrib
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {
-        let first = self.log.take_block(ROOT_HEAD.into())?;
-        match self.log.take_block(ROOT_HEAD.into()) {
+        let first = self.log.take_root_block()?;
+        match self.log.take_root_block() {
             Ok(second) => Ok(Taken::Both([first, second])),
             Err(error) => {
                 self.log.give_back(first);

@@ -11,7 +11,7 @@ use crate::codec::{len32, size};
 use crate::flash::Flash;
 use crate::host::Call;
 use crate::log::{DATA, META};
-use crate::moving::Move;
+use crate::moving::{Move, Reason};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::LEAN_BLOCKS;
 use crate::tag::{ChunkKind, Desc, Tag};
@@ -90,8 +90,8 @@ impl<'c> Volume<'c> {
         let waits = self.checkpoints != checkpoints || self.cleaner.take_rest();
         if !waits && !self.prepare_checkpoint(extra)? {
             self.clean_beside(extra)?;
+            self.tend(extra)?;
         }
-        self.tend(extra)?;
         self.cleaner.skip(self.log.taken().pages);
         let window = self.window_max.min(self.limits.window_words);
         if self.blocks_needed(extra) - self.blocks_needed(0) > len32(window) / 2 {
@@ -152,15 +152,16 @@ impl<'c> Volume<'c> {
             self.cleaner.waive();
             return Ok(());
         }
-        if !self.may_clean(extra) {
-            // Survivors have no room until the emptied blocks are free.
-            if !self.blocks.dying.is_empty() {
-                self.checkpoint(false)?;
-                self.cleaner.count(self.log.taken().pages);
-            }
+        let goes_on = self.cleaner.moving.is_some();
+        if !self.has_room(extra) {
             return Ok(());
         }
-        let goes_on = self.cleaner.moving.is_some();
+        if !goes_on && !self.may_clean(extra) && !self.blocks.dying.is_empty() {
+            // Its survivors have room of their own, but another victim's would not: emptied blocks are freed first.
+            self.checkpoint(false)?;
+            self.cleaner.count(self.log.taken().pages);
+            return Ok(());
+        }
         if !self.begin_move()? {
             self.cleaner.waive();
             return Ok(());
@@ -171,7 +172,7 @@ impl<'c> Volume<'c> {
         let own = extra.div_ceil(self.params.payload as usize) as u64;
         let written = self.cleaner.pay(own) * u64::from(self.params.payload);
         let Some(mut moving) = self.cleaner.moving.take() else { return Ok(()) };
-        let mut due = moving.pace.due(len32(size(written)), supply + 2 < stock);
+        let mut due = moving.due(len32(size(written)), self.params.payload, self.is_short());
         let mut is_left = true;
         while is_left && due > 0 {
             let moved = self.move_next(&mut moving)?;
@@ -209,15 +210,24 @@ impl<'c> Volume<'c> {
         self.tend(extra)
     }
 
-    /// Empties a block that has to be, and levels wear: one of each in a call. Others wait for the next, or for idle time.
+    /// Begins to empty a block that has to be, or else to level wear, if no other block is being emptied. Others wait for
+    /// the next call, or for idle time.
     fn tend(&mut self, extra: usize) -> Result<()> {
-        if self.has_urgent() && self.may_clean(extra) {
-            self.relieve_one()?;
+        if self.cleaner.moving.is_some() || !self.may_clean(extra) {
+            return Ok(());
         }
-        if self.may_clean(extra) {
+        if self.has_urgent() {
+            self.cleaner.moving = self.start_relief()?;
+        }
+        if self.cleaner.moving.is_none() && !self.is_short() {
             self.level_wear()?;
         }
         Ok(())
+    }
+
+    /// True if cleaning is so far behind that it hastens.
+    fn is_short(&self) -> bool {
+        self.supply() + 2 < self.stock()
     }
 
     /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full, and recoveries
@@ -251,17 +261,33 @@ impl<'c> Volume<'c> {
 
     /// Begins to empty the next victim, if none is begun; false if none is worth it.
     fn begin_move(&mut self) -> Result<bool> {
+        if self.is_short() {
+            self.drop_levelling()?;
+        }
         if self.cleaner.moving.is_none() {
             self.feed_pool();
             if let Some((block, view)) = self.blocks.take_victim(self.cleaner.lean) {
-                self.cleaner.moving = Some(self.start_move(block, view)?);
+                self.cleaner.moving = Some(self.start_move(block, Reason::Space, view)?);
             }
         }
         Ok(self.cleaner.moving.is_some())
     }
 
+    /// Gives up levelling wear for now: what is left in the block stays there.
+    fn drop_levelling(&mut self) -> Result<()> {
+        let Some(Move { block, .. }) = self.cleaner.moving.take_if(|moving| moving.reason == Reason::Wear)
+        else {
+            return Ok(());
+        };
+        let usage = self.blocks.get(&mut self.log, block)?;
+        if self.is_candidate(block, &usage) {
+            self.blocks.offer(block, &usage);
+        }
+        Ok(())
+    }
+
     /// The move of all live chunks out of a block.
-    fn start_move(&mut self, block: u32, view: SegmentView) -> Result<Move> {
+    pub(crate) fn start_move(&mut self, block: u32, reason: Reason, view: SegmentView) -> Result<Move> {
         let usage = self.blocks.get(&mut self.log, block)?;
         let mut live = self.live_chunks(block, Flash::read_tag);
         if live.iter().map(|(addr, _)| u32::from(addr.len)).sum::<u32>() < usage.valid {
@@ -269,15 +295,20 @@ impl<'c> Volume<'c> {
             live = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
         }
         self.placer.sort(self.blocks.clock, &mut live);
-        Ok(Move::new(block, self.cleaned(view), holds_data(&usage), live))
+        Ok(Move::new((block, reason), self.cleaned(view), holds_data(&usage), live))
     }
 
     /// Moves the next chunk; returns its bytes, or nothing if none was left.
     fn move_next(&mut self, moving: &mut Move) -> Result<Option<u32>> {
         let Some((addr, desc)) = moving.next() else { return Ok(None) };
+        let before = self.log.taken().blocks;
         // Others may have written it since, and a failed program may have moved it.
         if self.live(&desc)? == addr {
             self.move_chunk(moving.data(), addr, &desc)?;
+        }
+        moving.opened += len32(size(self.log.taken().blocks - before));
+        if moving.reason == Reason::Wear {
+            self.leveler.count_moved(addr.len.into());
         }
         Ok(Some(addr.len.into()))
     }
@@ -286,14 +317,19 @@ impl<'c> Volume<'c> {
     pub(crate) fn forget_empty_move(&mut self) -> Result<()> {
         let Some(block) = self.cleaner.moving.as_ref().map(|moving| moving.block) else { return Ok(()) };
         let usage = self.blocks.get(&mut self.log, block)?;
-        if usage.state != State::Used || usage.valid == 0 {
+        if !matches!(usage.state, State::Used | State::Failing) || usage.valid == 0 {
             self.cleaner.moving = None;
         }
         Ok(())
     }
 
     fn end_move(&mut self, moving: &Move) {
-        self.placer.reclaimed(self.blocks.clock, &moving.from);
+        match moving.reason {
+            Reason::Space => self.placer.reclaimed(self.blocks.clock, &moving.from),
+            Reason::Wear => {}
+            // The reads have called it tired again; chunks left there cannot be read.
+            Reason::Danger => self.log.flash.medium.forget_tired(moving.block),
+        }
     }
 
     /// True if there may be a block that must be emptied at any cost.
@@ -302,16 +338,29 @@ impl<'c> Volume<'c> {
         self.log.flash.medium.has_tired() || failing.iter().any(|block| !evacuated.contains(block))
     }
 
-    /// Empties a block in which a program failed, or that is near its limit; false if there is none.
+    /// True if such a block is being emptied.
+    pub(crate) fn is_relieving(&self) -> bool {
+        self.cleaner.moving.as_ref().is_some_and(|moving| moving.reason == Reason::Danger)
+    }
+
+    /// Empties such a block, the one that is begun first; false if there is none.
     pub(crate) fn relieve_one(&mut self) -> Result<bool> {
-        let Some(block) = self.urgent()? else { return Ok(false) };
-        if self.blocks.get(&mut self.log, block)?.state == State::Used {
+        let begun = self.cleaner.moving.take_if(|moving| moving.reason == Reason::Danger);
+        let moving = if begun.is_some() { begun } else { self.start_relief()? };
+        let Some(mut moving) = moving else { return Ok(false) };
+        while self.move_next(&mut moving)?.is_some() {}
+        self.end_move(&moving);
+        Ok(true)
+    }
+
+    /// The move of all live chunks out of such a block, if there is one.
+    fn start_relief(&mut self) -> Result<Option<Move>> {
+        let Some(block) = self.urgent()? else { return Ok(None) };
+        let usage = self.blocks.get(&mut self.log, block)?;
+        if usage.state == State::Used {
             self.patrol.count_moved();
         }
-        self.evacuate(block)?;
-        // The reads have called it tired again; chunks left there cannot be read.
-        self.log.flash.medium.forget_tired(block);
-        Ok(true)
+        self.start_move(block, Reason::Danger, self.blocks.view(&usage)).map(Some)
     }
 
     /// A block that must be emptied at any cost: a program failed in it, ECC is near its limit, or it was read too
@@ -373,14 +422,6 @@ impl<'c> Volume<'c> {
             live: self.data_blocks * u64::from(self.params.unit()) + self.nodes.bytes,
             room: u64::from(good) * u64::from(self.params.block_payload()),
         }
-    }
-
-    /// Moves all live chunks out of a block. Unreadable ones stay, and the block with them.
-    pub(crate) fn evacuate(&mut self, block: u32) -> Result<()> {
-        let usage = self.blocks.get(&mut self.log, block)?;
-        let mut moving = self.start_move(block, self.blocks.view(&usage))?;
-        while self.move_next(&mut moving)?.is_some() {}
-        Ok(())
     }
 
     /// Moves the live chunks out of the page programmed last when the power went: it may fade.
@@ -473,7 +514,7 @@ impl<'c> Volume<'c> {
 
     /// Prepares for the next calls of users; true if more is left.
     fn tidy_up(&mut self) -> Result<bool> {
-        if self.log.erase_ahead(usize::MAX)? {
+        if self.log.erase_ahead(self.log.own_blocks(), 0)? {
             self.apply_events()?;
             return Ok(true);
         }

@@ -232,7 +232,11 @@ impl Volume<'_> {
         while self.reap_orphan()? {}
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.params.shape.parity() > 0 && self.mend_one()? {}
-        self.make_room(0)?;
+        // The first write of the next mount is not to wait for room.
+        match self.make_room(self.piece_bytes()) {
+            Err(error) if error.errno() == Errno::NoSpace => self.make_room(0)?,
+            made => made?,
+        }
         self.checkpoint(true)
     }
 

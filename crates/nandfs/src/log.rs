@@ -8,6 +8,7 @@ mod copies;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
+use pumice_flashlog::DOUBTED;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Timestamp};
 
@@ -312,14 +313,23 @@ impl Log<'_> {
 
     /// Takes the next block of the window, erasing it if need be.
     pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
+        // Strictly in order: recovery must know which blocks may have been touched last.
+        self.take(u8::try_from(head).unwrap_or(ROOT_HEAD), VecDeque::pop_front)
+    }
+
+    /// Takes the last block of the window for roots, likewise.
+    pub(crate) fn take_root_block(&mut self) -> Result<u32, FsError> {
+        self.take(ROOT_HEAD, VecDeque::pop_back)
+    }
+
+    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32, FsError> {
         loop {
-            // Strictly in order: recovery must know which blocks may have been touched last.
-            let Some(spare) = self.window.pop_front() else {
+            let Some(spare) = next(&mut self.window) else {
                 return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
             };
             if spare.erased || self.erase(spare.block)? {
                 self.taken.blocks += 1;
-                self.events.push_back(Event::Opened(spare.block, u8::try_from(head).unwrap_or(ROOT_HEAD)));
+                self.events.push_back(Event::Opened(spare.block, head));
                 return Ok(spare.block);
             }
         }
@@ -330,9 +340,9 @@ impl Log<'_> {
         self.taken
     }
 
-    /// Gives back the block that was taken last, erased and not written.
+    /// Gives back the block that was taken for roots last, erased and not written.
     pub(crate) fn give_back(&mut self, block: u32) {
-        self.window.push_front(Spare { block, erased: true });
+        self.window.push_back(Spare { block, erased: true });
         self.events.retain(|event| !matches!(event, Event::Opened(opened, _) if *opened == block));
     }
 
@@ -352,10 +362,11 @@ impl Log<'_> {
         }
     }
 
-    /// Erases one of so many next blocks of the window that waits for it; false if none does.
-    pub(crate) fn erase_ahead(&mut self, count: usize) -> Result<bool, FsError> {
-        let next = self.window.iter().take(count).position(|spare| !spare.erased);
-        let Some(place) = next else { return Ok(false) };
+    /// Erases one of so many next blocks of the window, or of so many last ones, that waits for it; false if none does.
+    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool, FsError> {
+        let behind = self.window.len().saturating_sub(last);
+        let waits = |(place, spare): (usize, &Spare)| (place < next || place >= behind) && !spare.erased;
+        let Some(place) = self.window.iter().enumerate().position(waits) else { return Ok(false) };
         let Some(block) = self.window.get(place).map(|spare| spare.block) else { return Ok(false) };
         if self.erase(block)? {
             if let Some(spare) = self.window.get_mut(place) {
@@ -367,18 +378,36 @@ impl Log<'_> {
         Ok(true)
     }
 
-    /// Has the next blocks of the window erased again before use: a cut may have touched them. Bad ones do not count: a
+    /// Blocks of the window that heads take before those that are left to roots.
+    pub(crate) fn own_blocks(&self) -> usize {
+        self.window.len().saturating_sub(DOUBTED)
+    }
+
+    /// The window as it is with these blocks more. The last ones stay there, for roots: a mount that was cut can then have
+    /// touched no others, whichever of its records counts.
+    pub(crate) fn window_with(&self, fresh: &[Spare]) -> Vec<Spare> {
+        let mut window: Vec<Spare> = self.window.iter().copied().collect();
+        let own = self.own_blocks();
+        window.splice(own..own, fresh.iter().copied());
+        window
+    }
+
+    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have touched.
+    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
+        let mut window = self.window_with(fresh);
+        window.iter_mut().rev().take(DOUBTED).for_each(|spare| spare.erased = false);
+        window
+    }
+
+    /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
     /// mount that was cut passed them over.
-    pub(crate) fn doubt(&mut self, count: usize) -> Result<(), FsError> {
-        let mut left = count;
-        for spare in &mut self.window {
-            if left == 0 {
-                break;
-            }
-            spare.erased = false;
-            left -= usize::from(!self.flash.is_bad(spare.block)?);
+    pub(crate) fn doubt(&mut self) -> Result<(), FsError> {
+        let Log { window, flash, .. } = self;
+        // Records of before were written to the first blocks, and called the last ones erased.
+        if window.iter().rev().take(DOUBTED).any(|spare| spare.erased) {
+            doubt_some(flash, window.iter_mut())?;
         }
-        Ok(())
+        doubt_some(flash, window.iter_mut().rev())
     }
 
     /// Adds a chunk to the page that a head is filling and returns its address.
@@ -583,4 +612,17 @@ impl Log<'_> {
         })?;
         taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
     }
+}
+
+/// Has so many of these blocks erased again before use as cuts may have touched.
+fn doubt_some<'a>(flash: &mut Flash<'_>, spares: impl Iterator<Item = &'a mut Spare>) -> Result<(), FsError> {
+    let mut left = DOUBTED;
+    for spare in spares {
+        if left == 0 {
+            break;
+        }
+        spare.erased = false;
+        left -= usize::from(!flash.is_bad(spare.block)?);
+    }
+    Ok(())
 }

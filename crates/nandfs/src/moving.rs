@@ -10,6 +10,9 @@ use crate::tag::Desc;
 
 /// Log pages that one call pays for at the most, besides those that it fills itself. Others wait for the next call.
 const PAID_MOST: u64 = 4;
+/// Log pages that move in a call out of a block that is not emptied for its space: chips of small blocks move it at once,
+/// and cold data stays together.
+const PIECE: u32 = 16;
 /// The most that wait.
 const UNPAID_MOST: u64 = 128;
 
@@ -26,8 +29,8 @@ pub(crate) struct Cleaner {
     unpaid: u64,
     /// Pages of the log up to which they are counted.
     counted: u64,
-    /// The call before made a checkpoint: this one pays nothing.
-    rests: bool,
+    /// Calls that pay nothing.
+    rests: u8,
 }
 
 impl Cleaner {
@@ -44,14 +47,16 @@ impl Cleaner {
         paid
     }
 
-    /// A checkpoint was made: the next call pays nothing, lest one write with its fsync waits for both.
-    pub(crate) fn rest(&mut self) {
-        self.rests = true;
+    /// A checkpoint was made: so many calls pay nothing, lest one write with its fsync waits for both.
+    pub(crate) fn rest(&mut self, calls: u8) {
+        self.rests = calls;
     }
 
     /// True if it rests in this call.
     pub(crate) fn take_rest(&mut self) -> bool {
-        core::mem::take(&mut self.rests)
+        let rests = self.rests > 0;
+        self.rests = self.rests.saturating_sub(1);
+        rests
     }
 
     /// Nothing has to be paid for.
@@ -65,27 +70,54 @@ impl Cleaner {
     }
 }
 
+/// The reason for emptying a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reason {
+    /// Its dead space is wanted.
+    Space,
+    /// It is worn less than others.
+    Wear,
+    /// It may not keep what it holds.
+    Danger,
+}
+
 /// The block, and the chunks that have yet to move.
 pub(crate) struct Move {
     pub(crate) block: u32,
+    pub(crate) reason: Reason,
     /// The block as placement sees it.
     pub(crate) from: Cleaned,
     /// It holds blocks of files.
     holds_data: bool,
-    pub(crate) pace: Pace,
+    pace: Pace,
+    /// Blocks that its survivors have opened.
+    pub(crate) opened: u32,
     /// Chunks that were live when the move began, in the order in which they move.
     left: vec::IntoIter<(Addr, Desc)>,
 }
 
 impl Move {
-    pub(crate) fn new(block: u32, from: Cleaned, holds_data: bool, chunks: Vec<(Addr, Desc)>) -> Move {
+    pub(crate) fn new(
+        (block, reason): (u32, Reason),
+        from: Cleaned,
+        holds_data: bool,
+        chunks: Vec<(Addr, Desc)>,
+    ) -> Move {
         let pace = Pace::new(from.segment.valid, from.segment.capacity);
-        Move { block, from, holds_data, pace, left: chunks.into_iter() }
+        Move { block, reason, from, holds_data, pace, opened: 0, left: chunks.into_iter() }
     }
 
     /// The block as placement is told of it: only if it holds blocks of files.
     pub(crate) fn data(&self) -> Option<&Cleaned> {
         Some(&self.from).filter(|_| self.holds_data)
+    }
+
+    /// Bytes to move beside a write of `written`, in log pages of `page` bytes.
+    pub(crate) fn due(&mut self, written: u32, page: u32, in_haste: bool) -> u32 {
+        match self.reason {
+            Reason::Space => self.pace.due(written, in_haste),
+            Reason::Wear | Reason::Danger => PIECE * page,
+        }
     }
 
     /// Takes the next chunk.

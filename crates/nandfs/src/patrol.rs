@@ -35,7 +35,7 @@ impl Volume<'_> {
 
     /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
-        self.log.flash.medium.has_tired() || self.log.flash.medium.has_samples()
+        self.is_relieving() || self.log.flash.medium.has_tired() || self.log.flash.medium.has_samples()
     }
 
     /// True if the newest checkpoint has another place.

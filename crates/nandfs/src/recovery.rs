@@ -419,15 +419,9 @@ impl Volume<'_> {
                 again.push(Spare { block: *block, erased: false });
             }
         }
+        // A record that could not be read may need what it wrote to touched blocks: they are taken last, and not for roots.
         self.log.window = survey.untouched.iter().copied().chain(again).collect();
-        let erased: Vec<Spare> = self.log.window.iter().copied().filter(|spare| !spare.erased).collect();
-        for spare in erased {
-            self.blocks.update(&mut self.log, spare.block, |usage| {
-                if usage.state == State::Erased {
-                    usage.state = State::Dirty;
-                }
-            })?;
-        }
+        self.log.window.extend(&survey.roots);
         self.blocks.dying.retain(|block| !survey.touched.contains(block));
         Ok(())
     }

@@ -30,7 +30,7 @@ use crate::tag::DESC_BYTES;
 use crate::volume::Volume;
 
 /// Blocks that the records of checkpoints take when their present ones are full.
-const ROOT_BLOCKS: u32 = 2;
+pub(crate) const ROOT_BLOCKS: u32 = 2;
 
 /// Blocks that cleaning one block may open: for survivors that are data and for those that are metadata, for the nodes
 /// and table pages that change with them, and one for a program that fails.
@@ -172,9 +172,11 @@ impl Volume<'_> {
 
     /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
     /// for cleaning a block, and for the checkpoint that frees reclaimed blocks. An fsync, too, may copy all parity
-    /// anew.
+    /// anew. Of the blocks for cleaning some are open already if a block is being emptied.
     pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
-        self.checkpoint_blocks(extra) + self.idle_blocks() + LEAN_BLOCKS + self.params.copy_blocks
+        let opened = self.cleaner.moving.as_ref().map_or(0, |moving| moving.opened);
+        let cleaning = LEAN_BLOCKS.saturating_sub(opened);
+        self.checkpoint_blocks(extra) + self.idle_blocks() + cleaning + self.params.copy_blocks
     }
 
     /// Bytes of a write that get their room at once: a small chip has less of it.

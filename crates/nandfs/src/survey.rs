@@ -5,7 +5,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use pumice_flashlog::{Fault, Page, Peek};
+use pumice_flashlog::{CHECKPOINT, DOUBTED, Fault, Page, Peek};
 use pumice_vfs::Result;
 
 use crate::checkpoint_record::Fence;
@@ -16,6 +16,9 @@ use crate::pack;
 use crate::params::Params;
 use crate::replay_names::names_in;
 use crate::tag::{COPIES, ChunkKind, Desc, LogKind, Tag};
+
+/// Blocks at the end of the window that roots may have been written to: in some a program may have failed.
+const ROOTS: usize = 2 * DOUBTED;
 
 /// A page that fsync may have written.
 pub(crate) struct Record {
@@ -64,6 +67,8 @@ pub(crate) struct Survey {
     /// Blocks of the window that were written to.
     pub(crate) touched: Vec<u32>,
     pub(crate) untouched: Vec<Spare>,
+    /// Those of its last blocks that are left to roots.
+    pub(crate) roots: Vec<Spare>,
     /// Blocks of the window that hold copies of parity.
     pub(crate) copies: Vec<u32>,
     /// The highest sequence number seen.
@@ -116,13 +121,15 @@ impl Surveyor<'_, '_> {
     fn survey(&mut self, survey: &mut Survey, window: &mut Window) -> Result<()> {
         let fence = self.fence;
         let mut headers = Vec::with_capacity(fence.window.len());
-        for spare in fence.window {
+        let own = fence.window.len().saturating_sub(ROOTS);
+        for (place, spare) in fence.window.iter().enumerate() {
             let header = self.header_of(spare.block)?;
             if let Header::Unknown(pages) = header {
                 survey.silent += pages;
             }
             // Each page may lack another codeword.
-            headers.push((*spare, self.by_parity(spare.block, header, 0)?));
+            let spare = Spare { erased: spare.erased && place < own, ..*spare };
+            headers.push((spare, self.by_parity(spare.block, header, 0)?));
         }
         // The survey of blocks may need them.
         survey.seq = self.find_copies(&headers)?;
@@ -134,14 +141,21 @@ impl Surveyor<'_, '_> {
                 self.skim(*block, *index, survey)?;
             }
         }
-        for (spare, header) in headers {
+        for (place, (spare, header)) in headers.into_iter().enumerate() {
             let header = self.by_parity(spare.block, header, fence.seq)?;
+            let last = window.last;
+            let is_root = matches!(header, Header::Known(CHECKPOINT, _)) && place >= own;
             self.survey_block((spare, header), survey, window)?;
+            if is_root {
+                // Taken out of the order: blocks in front of it were not.
+                window.last = last;
+            }
         }
         // A block with a program of its first page cut off may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
         let doubtful = window.last + self.log.head_count() + 1 + copies;
         let mut late = Vec::new();
+        let tail = window.seen.len().saturating_sub(DOUBTED);
         for (place, (spare, seen)) in window.seen.drain(..).enumerate() {
             let is_doubtful = place < doubtful;
             // The last block taken may be the unreadable one.
@@ -154,6 +168,7 @@ impl Surveyor<'_, '_> {
                 // blocks that were written to it would look like a loss.
                 Seen::Silent if is_doubtful => late.push(spare),
                 Seen::Old if place < window.last => late.push(Spare { erased: false, ..spare }),
+                _ if place >= tail => survey.roots.push(spare),
                 Seen::Silent => survey.untouched.push(spare),
                 Seen::Old => survey.untouched.push(Spare { erased: spare.erased && !is_doubtful, ..spare }),
             }

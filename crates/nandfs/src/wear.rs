@@ -7,6 +7,7 @@ use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
 use crate::log::Spare;
+use crate::moving::Reason;
 use crate::options::WearSpread;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
@@ -15,7 +16,7 @@ use crate::volume::Volume;
 const LOOK: u32 = 16;
 
 impl Volume<'_> {
-    /// Moves the data of the least worn block if the block that will be written next is worn far more.
+    /// Begins to move the data of the least worn block if the block that will be written next is worn far more.
     pub(crate) fn level_wear(&mut self) -> Result<()> {
         if !self.leveler.is_its_turn(self.log.taken().blocks) {
             return Ok(());
@@ -42,8 +43,8 @@ impl Volume<'_> {
         }
         self.leveler.forget();
         self.blocks.candidates.pool.remove(block);
-        self.evacuate(block)?;
-        self.leveler.count_moved(usage.valid);
+        let view = self.blocks.view(&usage);
+        self.cleaner.moving = Some(self.start_move(block, Reason::Wear, view)?);
         Ok(())
     }
 

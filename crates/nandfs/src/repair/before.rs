@@ -3,6 +3,7 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
+use pumice_flashlog::DOUBTED;
 use pumice_vfs::Result;
 
 use crate::checkpoint_record::Fence;
@@ -41,11 +42,14 @@ impl Before {
         self.needed.insert(block);
     }
 
-    /// The free blocks that a repair may take, in the order in which it does; it reads others.
-    pub(super) fn order(&self, free: &[u32], read: &BTreeSet<u32>) -> Vec<u32> {
+    /// Free blocks that a repair may take, in the order in which it does, `most` of them; it reads others.
+    pub(super) fn order(&self, free: &[u32], read: &BTreeSet<u32>, most: usize) -> Vec<u32> {
         let may = |block: &&u32| !self.needed.contains(*block) && !read.contains(*block);
-        let first = self.window.iter().filter(|block| free.contains(block));
-        let rest = free.iter().filter(|block| !self.window.contains(block));
-        first.chain(rest).filter(may).copied().collect()
+        let window: Vec<&u32> = self.window.iter().filter(|block| free.contains(block)).filter(may).collect();
+        // Those left to roots are the last here, too.
+        let (first, last) = window.split_at(window.len().saturating_sub(DOUBTED));
+        let rest = free.iter().filter(|block| !self.window.contains(block)).filter(may);
+        let first = first.iter().copied().chain(rest).take(most.saturating_sub(last.len()));
+        first.chain(last.iter().copied()).copied().collect()
     }
 }

@@ -36,7 +36,8 @@ impl Repair<'_> {
             (0..).zip(&usages).filter(|(_, usage)| usage.is_free()).map(|(block, _)| block).collect();
         let params = &self.volume.params;
         let read = self.scan.iter().flat_map(Scan::needed).map(|page| params.block_of(page)).collect();
-        let order = self.before.order(&free, &read);
+        let most = self.volume.window_max.min(self.volume.limits.window_words / 2);
+        let order = self.before.order(&free, &read, most);
         let Repair { volume, .. } = self;
         volume.blocks.table = Table::new(ChunkKind::BlockTable, volume.params.node, BLOCK_ROOTS);
         let blocks = &mut volume.blocks;
@@ -56,9 +57,7 @@ impl Repair<'_> {
                 volume.blocks.table.set(block, usage.encode());
             }
         }
-        let most = volume.window_max.min(volume.limits.window_words / 2);
-        volume.log.window =
-            order.into_iter().take(most).map(|block| Spare { block, erased: false }).collect();
+        volume.log.window = order.into_iter().map(|block| Spare { block, erased: false }).collect();
         Ok(())
     }
 

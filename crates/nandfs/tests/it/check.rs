@@ -231,7 +231,7 @@ fn every_page_that_is_lost_is_found_if_it_held_anything() {
         let mut chip = fs.unmount().unwrap();
         let pages = chip.geometry().pages_per_block * chip.geometry().blocks;
         let block = chip.geometry().pages_per_block;
-        chip.faults_mut().unreadable = (8 * block..pages).step_by(3).map(PageId).collect();
+        chip.faults_mut().unreadable = (4 * block..pages).step_by(3).map(PageId).collect();
         match check(&mut chip, &mut |_, _| {}) {
             Ok(report) => assert!(!report.findings.is_empty(), "{geometry}"),
             Err(error) => assert_eq!(error.errno(), Errno::Io, "{geometry}"),

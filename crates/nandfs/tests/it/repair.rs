@@ -109,12 +109,13 @@ fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
         let read = fs.read(attr.ino, 0, &mut found).unwrap();
         lost += usize::from(found != *want || read != want.len());
     }
-    // Nothing that was taken away comes back.
+    // Nothing that was taken away comes back, unless the page that told so is named as lost.
+    let told = first.iter().any(|finding| finding.detail.starts_with("names of director"));
     for dir in ["", "/a", "/a/b", "/c"] {
         let Ok(attr) = resolve(&fs, dir) else { continue };
         for (name, _, kind) in list(&fs, attr.ino).unwrap() {
             let path = format!("{dir}/{}", String::from_utf8(name).unwrap());
-            assert!(kind == FileKind::Dir || files.contains_key(&path), "{what}: {path} came back");
+            assert!(told || kind == FileKind::Dir || files.contains_key(&path), "{what}: {path} came back");
         }
     }
     // It can be written and left.
@@ -193,7 +194,7 @@ fn every_page_in_turn_is_given_up_and_no_more() {
             let pages = u32::try_from(chip.geometry().pages()).unwrap();
             let written: Vec<PageId> =
                 (0..pages).map(PageId).filter(|page| chip.page_state(*page).unwrap().is_written()).collect();
-            for page in written.into_iter().step_by(17) {
+            for page in written.into_iter().step_by(7) {
                 let mut chip = chip.clone();
                 chip.faults_mut().unreadable.insert(page);
                 if check(chip.clone(), &mut |_, _| {}).is_ok_and(|report| report.findings.is_empty()) {
