@@ -2,7 +2,7 @@
 //!
 //! A ring fills one block, then erases the other and goes on there. Pages that share cells with earlier ones are passed
 //! over. The first ring is written first, so that its newest anchor is never older than that of the second, and erases
-//! of both never meet.
+//! of both never meet. A ring of one good block erases the newest anchor with that: only where the other ring has one.
 
 use alloc::vec::Vec;
 
@@ -32,6 +32,13 @@ struct Spot {
     index: u32,
 }
 
+impl Spot {
+    /// The end of the same block, of so many pages.
+    fn ended(self, pages: u32) -> Spot {
+        Spot { index: pages, ..self }
+    }
+}
+
 /// The rings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rings {
@@ -41,15 +48,15 @@ pub(crate) struct Rings {
     seq: u64,
     /// A power cut may have left pages at the ends that seem erased; data written there fades.
     doubted: bool,
-    /// Only one has the newest anchor, as a look at both showed.
-    uneven: bool,
+    /// The ring that has not the newest anchor, by a look at both or by the last write.
+    behind: Option<u32>,
 }
 
 /// The result of a look at a ring.
 struct Look {
     newest: Option<Newest<Anchor>>,
     spot: Spot,
-    /// No page that could hold a newer one is unreadable, and no block that could is silent.
+    /// No page that could hold a newer one is unreadable, no block that could is silent, and both are good.
     sure: bool,
     /// A block that was written to and has no readable anchor.
     silent: Option<u32>,
@@ -70,12 +77,12 @@ impl Rings {
     /// Rings of a chip about to get its first anchor.
     pub(crate) fn blank(shape: Shape) -> Rings {
         let spot = |ring| Some(Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() });
-        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false, uneven: false }
+        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false, behind: None }
     }
 
     /// Rings of a chip that has no anchors any more.
     pub(crate) fn lost() -> Rings {
-        Rings { spots: [None; COPIES], seq: 0, doubted: true, uneven: false }
+        Rings { spots: [None; COPIES], seq: 0, doubted: true, behind: None }
     }
 
     /// Finds the newest anchor with this magic. Reads each block of the first ring once, searches one of them by halves
@@ -111,11 +118,13 @@ impl Rings {
     /// halves astray. False if a ring does not hold the newest anchor.
     pub(crate) fn find_ends(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
         let pages = medium.shape().pages();
-        let mut even = true;
+        self.behind = None;
         for (ring, spot) in (0..).zip(&mut self.spots) {
             let look = look(medium, ring, magic)?;
             let is_behind = look.seq() != Some(self.seq);
-            even &= !is_behind;
+            if is_behind {
+                self.behind = Some(ring);
+            }
             let mut at = look.spot;
             if is_behind {
                 // The erase of its block may have been cut. And it must not seem sure: older anchors are erased first.
@@ -125,13 +134,17 @@ impl Rings {
             }
             *spot = Some(at);
         }
-        self.uneven = !even;
-        Ok(even)
+        Ok(self.behind.is_none())
     }
 
     /// True if only one of them had the newest anchor when their ends were found, and none was written since.
     pub(crate) fn are_uneven(&self) -> bool {
-        self.uneven
+        self.doubted && self.behind.is_some()
+    }
+
+    /// True if an earlier mount may have evened them out, before it wrote an anchor of its own.
+    pub(crate) fn may_be_evened(medium: &mut Medium<'_>) -> Result<bool, NandError> {
+        has_bad(medium, 0)
     }
 
     /// True if both rings have the same newest anchor.
@@ -143,41 +156,88 @@ impl Rings {
         Ok(seqs.iter().all(|seq| seq.is_some() && Some(seq) == seqs.first()))
     }
 
-    /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds.
+    /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds, but for
+    /// one with the only newest anchor.
     pub(crate) fn write(
         &mut self,
         medium: &mut Medium<'_>,
         anchor: &Anchor,
         seq: u64,
     ) -> Result<bool, NandError> {
-        let pages = medium.shape().pages();
-        let mut payload = anchor.encode(medium.shape().pairing());
-        payload.resize(medium.shape().payload(), 0);
-        let mut held = false;
         let doubted = core::mem::take(&mut self.doubted);
+        // Both rings may have turned out to have one good block each: the first is spared then.
+        Ok(self.write_once(medium, anchor, seq, doubted)? || self.write_once(medium, anchor, seq, doubted)?)
+    }
+
+    fn write_once(
+        &mut self,
+        medium: &mut Medium<'_>,
+        anchor: &Anchor,
+        seq: u64,
+        doubted: bool,
+    ) -> Result<bool, NandError> {
+        let (payload, pages) = (payload_of(medium, anchor), medium.shape().pages());
+        let mut has_other = self.is_first_spare(medium, anchor.magic, doubted)?;
+        let (mut held, mut behind) = (false, None);
         for (ring, spot) in (0..).zip(&mut self.spots) {
             debug_assert!(spot.is_some(), "ends are found before anchors are written");
             let mut at = spot.unwrap_or(Spot { block: first_of(ring), index: pages });
             if doubted {
-                at = write_ring(medium, ring, at, &payload, seq)?.unwrap_or(at);
+                at = write_ring(medium, ring, at, has_other, (&payload, seq))?.unwrap_or(at.ended(pages));
             }
-            let done = write_ring(medium, ring, at, &payload, seq)?;
-            held |= done.is_some();
+            let done = write_ring(medium, ring, at, has_other, (&payload, seq))?;
             // A ring without a good block stays behind; the next write tries it again.
-            *spot = Some(done.unwrap_or(Spot { index: pages, ..at }));
+            *spot = Some(done.unwrap_or(at.ended(pages)));
+            if done.is_none() && ring == 0 && !has_other {
+                // What the first ring holds would count.
+                return Ok(false);
+            }
+            held |= done.is_some();
+            has_other = done.is_some();
+            behind = if has_other { behind } else { Some(ring) };
         }
-        self.uneven &= !held;
+        if held {
+            self.behind = behind;
+        }
         Ok(held)
+    }
+
+    /// True if nothing is lost with the first ring, before that is written. If it may have to erase the only anchors that no
+    /// power cut can have touched, the newest is copied to the second ring.
+    fn is_first_spare(
+        &mut self,
+        medium: &mut Medium<'_>,
+        magic: [u8; 8],
+        doubted: bool,
+    ) -> Result<bool, NandError> {
+        let [_, Some(at)] = &mut self.spots else { return Ok(true) };
+        let is_spare = self.behind == Some(0) || (self.behind.is_none() && !doubted);
+        if is_spare || !has_bad(medium, 0)? {
+            return Ok(is_spare);
+        }
+        let Some(newest) = look(medium, 0, magic)?.newest else { return Ok(true) };
+        let payload = payload_of(medium, &newest.root);
+        let end = write_ring(medium, 1, *at, true, (&payload, newest.seq))?;
+        *at = end.unwrap_or(at.ended(medium.shape().pages()));
+        Ok(end.is_some())
     }
 }
 
-/// Writes an anchor to a ring and returns the ring's new end; none if no block of the ring holds.
+/// An anchor's page.
+fn payload_of(medium: &Medium<'_>, anchor: &Anchor) -> Vec<u8> {
+    let mut payload = anchor.encode(medium.shape().pairing());
+    payload.resize(medium.shape().payload(), 0);
+    payload
+}
+
+/// Writes an anchor to a ring and returns the ring's new end; none if no block of the ring holds. Its own block is
+/// erased for that only if the other ring has its anchors, too.
 fn write_ring(
     medium: &mut Medium<'_>,
     ring: u32,
     at: Spot,
-    payload: &[u8],
-    seq: u64,
+    has_other: bool,
+    (payload, seq): (&[u8], u64),
 ) -> Result<Option<Spot>, NandError> {
     let shape = *medium.shape();
     if let Some(index) = shape.next_safe(at.index, at.index)
@@ -185,14 +245,15 @@ fn write_ring(
     {
         return Ok(Some(Spot { index: index + 1, ..at }));
     }
-    // Its own block comes last: the other ring has its anchors too.
     for step in 1..=RING_BLOCKS {
         let block = first_of(ring) + (at.block - first_of(ring) + step) % RING_BLOCKS;
-        if !renew(medium, block)? {
+        if (block == at.block && !has_other) || !renew(medium, block)? {
             continue;
         }
-        if put(medium, ANCHOR, shape.page(block, 0), seq, payload)? == Put::Held {
-            return Ok(Some(Spot { block, index: 1 }));
+        match put(medium, ANCHOR, shape.page(block, 0), seq, payload)? {
+            Put::Held => return Ok(Some(Spot { block, index: 1 })),
+            Put::Failed => medium.mark_bad(block)?,
+            Put::Lost => {}
         }
     }
     Ok(None)
@@ -210,16 +271,22 @@ pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandErr
     }
 }
 
+/// True if a block of a ring is bad.
+fn has_bad(medium: &mut Medium<'_>, ring: u32) -> Result<bool, NandError> {
+    for block in first_of(ring)..first_of(ring) + RING_BLOCKS {
+        if medium.is_bad(block)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// True if the page behind a ring's end is blank. Where the ring has no other block, all pages must be: the erase of this
 /// one may have been cut with the newest anchor in it.
 fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool, NandError> {
     let shape = *medium.shape();
     let Some(next) = shape.next_safe(end.index, end.index) else { return Ok(true) };
-    let first = end.block - end.block % RING_BLOCKS;
-    let mut is_alone = is_silent;
-    for other in (first..first + RING_BLOCKS).filter(|other| *other != end.block) {
-        is_alone |= medium.is_bad(other)?;
-    }
+    let is_alone = is_silent || has_bad(medium, end.block / RING_BLOCKS)?;
     for index in if is_alone { end.index..shape.pages() } else { next..next + 1 } {
         if !medium.is_blank(shape.page(end.block, index))? {
             return Ok(false);
@@ -231,20 +298,25 @@ fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Resul
 /// The newest anchor of a ring, and the ring's end.
 fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
     let shape = *medium.shape();
-    let mut blocks = Vec::new();
+    let (mut blocks, mut sure) = (Vec::new(), true);
     for block in (first_of(ring)..first_of(ring) + RING_BLOCKS).filter(|block| *block < shape.blocks()) {
-        if let Peek::Programmed(header) = medium.peek(shape.page(block, 0))? {
+        if medium.is_bad(block)? {
+            // The other is erased with the newest anchor in it, and a cut may have left an older one there.
+            sure = false;
+        } else if let Peek::Programmed(header) = medium.peek(shape.page(block, 0))? {
             blocks.push((header.filter(|(kind, _)| *kind == ANCHOR).map(|(_, seq)| seq), block));
         }
     }
     // A block with an undecided first page may be the newest all the same: those are looked through first.
     blocks.sort_unstable_by_key(|(seq, _)| core::cmp::Reverse(seq.unwrap_or(u64::MAX)));
     let full = Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() };
-    let sure = blocks.iter().all(|(seq, _)| seq.is_some());
+    sure &= blocks.iter().all(|(seq, _)| seq.is_some());
     let mut look = Look { newest: None, spot: full, sure, silent: None };
+    let mut first = None;
     for (seq, block) in blocks {
-        if medium.is_bad(block)? {
-            continue;
+        // Both may begin with the same anchor, one of them for a program behind it that failed.
+        if first.is_some() && seq < first {
+            break;
         }
         let read = |bytes: &[u8]| Anchor::decode(bytes).filter(|anchor| anchor.magic == magic);
         let used = programmed(medium, block)?;
@@ -255,9 +327,7 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
         if look.newest.as_ref().is_none_or(|newest| newest.seq < found.seq) {
             look = Look { newest: Some(found), spot: Spot { block, index: used }, ..look };
         }
-        if seq.is_some() {
-            break;
-        }
+        first = first.or(seq);
     }
     Ok(look)
 }

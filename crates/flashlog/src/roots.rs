@@ -258,8 +258,11 @@ impl Roots {
         if !core::mem::take(&mut self.idle) {
             return Ok(false);
         }
+        let mut is_evened = false;
         if let Some(anchors) = Shape::of_anchors(&self.anchor.geometry) {
-            let even = self.rings.find_ends(&mut medium.shaped(anchors), self.anchor.magic)?;
+            let mut medium = medium.shaped(anchors);
+            let even = self.rings.find_ends(&mut medium, self.anchor.magic)?;
+            is_evened = Rings::may_be_evened(&mut medium)?;
             // The only copy may be left from a cut, and fade: the next record goes to the blocks of a new anchor.
             self.whole &= even;
         }
@@ -275,7 +278,7 @@ impl Roots {
             self.next = shape.pages();
         }
         // An earlier mount that found the roots like this and was cut took other blocks too, and no anchor names them.
-        Ok(shape.next_safe(self.next, self.next).is_none())
+        Ok(is_evened || shape.next_safe(self.next, self.next).is_none())
     }
 
     /// Reads both copies of the newest record and of the newest anchor. False if one is missing, cannot be read or is near

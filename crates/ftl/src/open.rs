@@ -210,6 +210,7 @@ impl<'c> Server<'c> {
             return Ok(ftl);
         }
         ftl.hold_freed(freed);
+        ftl.hold_freed(replayed.listed);
         ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         for head in ftl.heads.iter().flatten() {

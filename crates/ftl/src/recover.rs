@@ -94,6 +94,8 @@ pub(crate) struct Replayed {
     pub(crate) trusted: Vec<u32>,
     /// Segments with tags that tell which blocks are lost with other pages.
     pub(crate) tellers: Vec<u32>,
+    /// Segments that the newest summary or record lists: the next start looks for what it names there.
+    pub(crate) listed: Vec<u32>,
     /// Unreadable pages that were complete, and that nothing names: they may hold newer copies than the table knows.
     pub(crate) missing: Vec<Place>,
 }
@@ -486,7 +488,8 @@ impl<'c> Server<'c> {
             self.sequence = self.sequence.max(sequence + 1);
             Doubted { place, lbas }
         });
-        Ok(Replayed { since, begun, unnamed, doubted, trusted, tellers, missing })
+        let listed = judged.listed;
+        Ok(Replayed { since, begun, unnamed, doubted, trusted, tellers, listed, missing })
     }
 
     /// True if an unreadable page that none names was complete when the power went: one behind it in its segment was

@@ -55,6 +55,7 @@ pub fn repair<N: Nand + Send + 'static>(
         let freed = ftl.replay_to_serve(&mut trust)?;
         let undone = ftl.undo_or_trust(&replayed, trust)?;
         ftl.hold_freed(freed);
+        ftl.hold_freed(replayed.listed);
         let mut lost = Vec::new();
         for lba in &fixes.lost {
             let addr = ftl.addr(*lba)?;

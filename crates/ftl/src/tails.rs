@@ -98,6 +98,8 @@ pub(crate) struct Judged {
     pub(crate) missing: Vec<Place>,
     /// Those that a power cut may explain, of a program or an erase.
     pub(crate) unnamed: Vec<Place>,
+    /// The segments of which something was named.
+    pub(crate) listed: Vec<u32>,
 }
 
 /// Holds the ends of segments against what the newest summary lists and, if it is newer, the record. `is_needed` tells
@@ -108,12 +110,13 @@ pub(crate) fn judge(
     record: &Record,
     is_needed: &mut dyn FnMut(u32) -> Result<bool>,
 ) -> Result<Judged> {
-    let mut judged = Judged::default();
     let newest = tails.iter().filter_map(|tail| tail.summary.as_ref()).max_by_key(|last| last.sequence);
     let recorded = newest.is_none_or(|last| last.sequence < record.sequence).then_some(&record.listed);
     let pages = newest.into_iter().flat_map(|last| &last.listed).chain(recorded.into_iter().flatten());
     let listed: BTreeMap<u32, u32> =
         pages.map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect();
+    let named = listed.iter().filter(|(_, named)| **named > 0).map(|(block, _)| *block);
+    let mut judged = Judged { listed: named.collect(), ..Judged::default() };
     for tail in tails {
         let named = listed.get(&tail.block).copied();
         if named.is_some_and(|named| named > tail.known) {

@@ -398,6 +398,42 @@ fn a_ring_of_one_block_goes_on_behind_cut_erases() {
     }
 }
 
+/// Both rings have one good block, and cuts follow upon cuts: the one with the only anchor is not erased, and no older one
+/// counts.
+#[test]
+fn two_rings_of_one_block_go_on_behind_cuts() {
+    for seed in 0..3000 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let pairing = rng.choice([Pairing::Unpaired, Pairing::Dist3]).unwrap();
+        let spec = ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap();
+        let mut chip = SimChip::new(&spec.with_pairing(pairing).unwrap());
+        let good = [rng.u32(..2), 2 + rng.u32(..2)];
+        (0..4).filter(|block| !good.contains(block)).for_each(|block| chip.mark_bad(BlockId(block)).unwrap());
+        let (mut counter, mut roots) = blank(chip, TagPlace::Spare);
+        (0..3).for_each(|_| step(&mut counter, &mut roots).unwrap());
+        let mut promised = counter.number;
+        for round in 0..6 {
+            let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            chip.power_on();
+            let modes = [
+                CutMode::Nothing,
+                CutMode::Complete,
+                CutMode::Torn { seed },
+                CutMode::Half { seed },
+                CutMode::Unstable { seed },
+            ];
+            chip.cut_after(rng.u64(..12), rng.choice(modes).unwrap());
+            let found = mount(chip, TagPlace::Spare);
+            (counter, roots) = found.unwrap_or_else(|| panic!("seed {seed}, round {round}: no anchor"));
+            assert!(counter.number >= promised, "seed {seed}, round {round}: {}", counter.number);
+            let ended = roots.find_ends(&mut counter.medium).and_then(|_| roots.secure(&mut counter));
+            while ended.is_ok() && step(&mut counter, &mut roots).is_ok() {
+                promised = counter.number;
+            }
+        }
+    }
+}
+
 /// Every page in turn cannot be read: none is indispensable.
 #[test]
 fn any_one_page_may_be_gone() {
@@ -453,6 +489,27 @@ fn pages_that_fail_hide_nothing() {
         for number in 1..40 {
             counter.sparing = sparing;
             step(&mut counter, &mut roots).unwrap();
+            (counter, roots) =
+                mount(counter.medium.into_chip().take::<SimChip>().unwrap(), TagPlace::Spare).unwrap();
+            assert_eq!(counter.number, number, "page {page}");
+        }
+    }
+}
+
+/// The same with one ring alone, both blocks of which may begin with the same anchor then.
+#[test]
+fn pages_that_fail_hide_nothing_from_a_ring_without_another() {
+    for page in [1, 2, 3, 5, 6, 7] {
+        let (mut counter, mut roots) = fresh(TagPlace::Spare, &[page]);
+        (2..4).for_each(|block| counter.medium.mark_bad(block).unwrap());
+        for number in 1..60 {
+            // The record goes to other blocks, and takes an anchor.
+            roots.find_ends(&mut counter.medium).unwrap();
+            roots.turn_over();
+            step(&mut counter, &mut roots).unwrap();
+            if number % 3 > 0 {
+                continue;
+            }
             (counter, roots) =
                 mount(counter.medium.into_chip().take::<SimChip>().unwrap(), TagPlace::Spare).unwrap();
             assert_eq!(counter.number, number, "page {page}");
