@@ -64,6 +64,9 @@ impl Default for CreateOptions {
     }
 }
 
+/// Segments that the record of a checkpoint may take besides.
+const RECORDS: usize = 2;
+
 /// Free segments that a start after a power cut asks for their bad marks, if there are no more.
 const ASKED: usize = 64;
 
@@ -311,12 +314,16 @@ impl<'c> Server<'c> {
         Ok(freed.map(|((block, _), _)| block).collect())
     }
 
-    /// Leaves those segments alone until a checkpoint tells of its contents, too, as long as others are free for that.
+    /// Leaves free segments alone until a checkpoint tells of their contents, too, as many as are not needed for that.
     pub(crate) fn hold_freed(&mut self, mut freed: Vec<u32>) {
-        freed.retain(|block| self.segments.get(*block).state == State::Free);
-        if self.segments.free() >= self.wanted() as usize + freed.len() {
-            self.segments.hold(freed);
-        }
+        let is_free = |block: u32| {
+            let segment = self.segments.get(block);
+            segment.state == State::Free && !segment.trims
+        };
+        let free = (0..self.shape.blocks).filter(|block| is_free(*block)).count();
+        freed.retain(|block| is_free(*block));
+        freed.truncate(free.saturating_sub(self.wanted() as usize + RECORDS));
+        self.segments.hold(freed);
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
