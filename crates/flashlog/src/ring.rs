@@ -2,7 +2,8 @@
 //!
 //! A ring fills one block, then erases the other and goes on there. Pages that share cells with earlier ones are passed
 //! over. The first ring is written first, so that its newest anchor is never older than that of the second, and erases
-//! of both never meet. A ring of one good block erases the newest anchor with that: only where the other ring has one.
+//! of both never meet. A ring of one good block erases the newest anchor with that: only where the other ring has
+//! one, or no good block.
 
 use alloc::vec::Vec;
 
@@ -144,7 +145,7 @@ impl Rings {
 
     /// True if an earlier mount may have evened them out, before it wrote an anchor of its own.
     pub(crate) fn may_be_evened(medium: &mut Medium<'_>) -> Result<bool, NandError> {
-        has_bad(medium, 0)
+        Ok(good(medium, 0)? < RING_BLOCKS)
     }
 
     /// True if both rings have the same newest anchor.
@@ -193,8 +194,8 @@ impl Rings {
                 return Ok(false);
             }
             held |= done.is_some();
-            has_other = done.is_some();
-            behind = if has_other { behind } else { Some(ring) };
+            behind = if done.is_some() { behind } else { Some(ring) };
+            has_other = done.is_some() || good(medium, ring)? == 0;
         }
         if held {
             self.behind = behind;
@@ -212,8 +213,11 @@ impl Rings {
     ) -> Result<bool, NandError> {
         let [_, Some(at)] = &mut self.spots else { return Ok(true) };
         let is_spare = self.behind == Some(0) || (self.behind.is_none() && !doubted);
-        if is_spare || !has_bad(medium, 0)? {
+        if is_spare || good(medium, 0)? == RING_BLOCKS {
             return Ok(is_spare);
+        }
+        if good(medium, 1)? == 0 {
+            return Ok(true);
         }
         let Some(newest) = look(medium, 0, magic)?.newest else { return Ok(true) };
         let payload = payload_of(medium, &newest.root);
@@ -231,7 +235,7 @@ fn payload_of(medium: &Medium<'_>, anchor: &Anchor) -> Vec<u8> {
 }
 
 /// Writes an anchor to a ring and returns the ring's new end; none if no block of the ring holds. Its own block is
-/// erased for that only if the other ring has its anchors, too.
+/// erased for that only if the other ring has its anchors, too, or no good block.
 fn write_ring(
     medium: &mut Medium<'_>,
     ring: u32,
@@ -271,14 +275,13 @@ pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandErr
     }
 }
 
-/// True if a block of a ring is bad.
-fn has_bad(medium: &mut Medium<'_>, ring: u32) -> Result<bool, NandError> {
+/// Good blocks of a ring.
+fn good(medium: &mut Medium<'_>, ring: u32) -> Result<u32, NandError> {
+    let mut good = 0;
     for block in first_of(ring)..first_of(ring) + RING_BLOCKS {
-        if medium.is_bad(block)? {
-            return Ok(true);
-        }
+        good += u32::from(!medium.is_bad(block)?);
     }
-    Ok(false)
+    Ok(good)
 }
 
 /// True if the page behind a ring's end is blank. Where the ring has no other block, all pages must be: the erase of this
@@ -286,7 +289,7 @@ fn has_bad(medium: &mut Medium<'_>, ring: u32) -> Result<bool, NandError> {
 fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool, NandError> {
     let shape = *medium.shape();
     let Some(next) = shape.next_safe(end.index, end.index) else { return Ok(true) };
-    let is_alone = is_silent || has_bad(medium, end.block / RING_BLOCKS)?;
+    let is_alone = is_silent || good(medium, end.block / RING_BLOCKS)? < RING_BLOCKS;
     for index in if is_alone { end.index..shape.pages() } else { next..next + 1 } {
         if !medium.is_blank(shape.page(end.block, index))? {
             return Ok(false);

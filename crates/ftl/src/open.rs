@@ -177,8 +177,8 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
-/// Sequence numbers that a start leaves out, as pages that it could not read may have them, and be read by the next: those
-/// of a few pages and, where pages have no tags of their own, of all that the summary of each head would have named.
+/// Sequence numbers that a start leaves out: pages that it cannot read may have them, and be read by the next. These are a
+/// few or, where pages have no tags of their own, all that the summary of each head would have named.
 fn left_out(shape: &Shape) -> u64 {
     let unnamed = if shape.tagged { 0 } else { HEADS as u64 * u64::from(shape.pages) };
     64 + unnamed

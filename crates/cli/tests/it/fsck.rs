@@ -37,7 +37,7 @@ fn an_empty_volume_has_a_root() {
 #[test]
 fn unreadable_pages_are_found() {
     let world = filled();
-    let pages: Vec<String> = (0..PAGES).skip(64 * 8).step_by(2).map(|page| page.to_string()).collect();
+    let pages: Vec<String> = (0..PAGES).skip(64 * 4).step_by(2).map(|page| page.to_string()).collect();
     world.say(&format!("nand kill image --page {}", pages.join(","))).good();
     for switch in ["-n", "-p", "-y"] {
         let run = world.say(&format!("fsck {switch} image"));

@@ -239,9 +239,9 @@ fn codewords_come_back_by_parity() {
             world.say(&format!("nand kill chip --page {page} --codeword {}", number(page % 3))).good();
         }
     };
-    kill(450..456, &|turn| turn);
+    kill(322..328, &|turn| turn);
     world.say("fsck -n chip").good();
-    kill(450..456, &|_| 0);
+    kill(322..328, &|_| 0);
     let found = world.say("fsck -n chip");
     assert_eq!((found.code, found.out.matches("data-unreadable").count()), (4, 6), "{found:?}");
 }

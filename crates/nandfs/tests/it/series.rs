@@ -79,7 +79,7 @@ fn with_power(shared: &Shared) -> SimChip {
     chip
 }
 
-/// One block for anchors is left: it is not erased, and the volume can be read alone.
+/// One block for anchors is left, or none: a cut in its erase takes the last one.
 fn is_out_of_anchors(chip: &mut SimChip) -> bool {
     (0..ANCHOR_BLOCKS).filter(|block| chip.is_bad(BlockId(*block)).unwrap()).count() > 2
 }
