@@ -64,9 +64,6 @@ impl Default for CreateOptions {
     }
 }
 
-/// Segments that the record of a checkpoint may take besides.
-const RECORDS: usize = 2;
-
 /// Free segments that a start after a power cut asks for their bad marks, if there are no more.
 const ASKED: usize = 64;
 
@@ -322,7 +319,7 @@ impl<'c> Server<'c> {
         };
         let free = (0..self.shape.blocks).filter(|block| is_free(*block)).count();
         freed.retain(|block| is_free(*block));
-        freed.truncate(free.saturating_sub(self.wanted() as usize + RECORDS));
+        freed.truncate(free.saturating_sub(self.wanted() as usize));
         self.segments.hold(freed);
     }
 
