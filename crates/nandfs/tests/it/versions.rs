@@ -20,13 +20,11 @@ const BLOCK: u64 = 4096;
 /// Writes of a life in `make test`.
 const WRITES: u64 = 1500;
 
-/// The known versions of a block: the one that fsync promised, the newest, and the last ever written, which a cut may have
-/// taken back.
+/// The known versions of a block: the one that fsync promised, and the newest.
 #[derive(Clone, Copy, Default)]
 struct Versions {
     promised: u64,
     newest: u64,
-    written: u64,
 }
 
 struct Life {
@@ -64,8 +62,7 @@ impl Life {
         let span = if self.random.below(2) == 0 { 4.min(self.blocks) } else { self.blocks };
         let (file, block) = (self.random.below(self.files), self.random.below(span));
         self.version += 1;
-        let known = self.known.entry((file, block)).or_default();
-        (known.newest, known.written) = (self.version, self.version);
+        self.known.entry((file, block)).or_default().newest = self.version;
         let ino = Life::ino(fs, file);
         let mut bytes = vec![self.version as u8; BLOCK as usize];
         bytes[..8].copy_from_slice(&self.version.to_le_bytes());
@@ -78,24 +75,20 @@ impl Life {
         Ok(())
     }
 
-    /// Compares all blocks; their versions. `allowed` has the oldest and the newest that are right.
-    fn compare(
-        &self,
-        fs: &NandFs<Shared>,
-        what: &str,
-        allowed: impl Fn(&Versions) -> (u64, u64),
-    ) -> BTreeMap<(u64, u64), u64> {
+    /// Compares all blocks; their versions.
+    fn compare(&self, fs: &NandFs<Shared>, what: &str, is_exact: bool) -> BTreeMap<(u64, u64), u64> {
         let look = |(place, known): (&(u64, u64), &Versions)| {
             let (file, block) = *place;
             let mut bytes = [0; 8];
             fs.read(Life::ino(fs, file), block * BLOCK, &mut bytes)
                 .unwrap_or_else(|error| panic!("{what}: block {block} of f{file}: {error}"));
             let found = u64::from_le_bytes(bytes);
-            let (least, most) = allowed(known);
+            let least = if is_exact { known.newest } else { known.promised };
             assert!(
-                (least..=most).contains(&found),
-                "{}, {what}: block {block} of f{file} has version {found}, want {least} to {most}",
-                self.name
+                (least..=known.newest).contains(&found),
+                "{}, {what}: block {block} of f{file} has version {found}, want {least} to {}",
+                self.name,
+                known.newest
             );
             (*place, found)
         };
@@ -106,17 +99,16 @@ impl Life {
     fn adopt(&mut self, found: &BTreeMap<(u64, u64), u64>) {
         for (place, known) in &mut self.known {
             let found = found[place];
-            (known.promised, known.newest) = (found, found);
+            *known = Versions { promised: found, newest: found };
         }
     }
 
-    /// Repairs a chip without its anchors, by the tags of its pages. One that could not be read after a cut, and can by now,
-    /// counts once more.
+    /// Repairs a chip without its anchors, by the tags of its pages.
     fn compare_by_tags(&self, mut chip: SimChip) {
         (0..4).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let options = RepairOptions::default().with(|it| it.now = self.clock.now());
         let (chip, _) = repair(Shared::new(chip), options).unwrap();
-        self.compare(&self.mount(&chip), "after a cut, by tags", |known| (known.promised, known.written));
+        self.compare(&self.mount(&chip), "after a cut, by tags", false);
     }
 
     fn live(seed: u64, writes: u64) {
@@ -150,7 +142,7 @@ impl Life {
             if powered && life.random.below(2) == 0 {
                 fs.unmount().unwrap();
                 fs = life.mount(&shared);
-                let found = life.compare(&fs, "after an unmount", |known| (known.newest, known.newest));
+                let found = life.compare(&fs, "after an unmount", true);
                 life.adopt(&found);
                 continue;
             }
@@ -162,7 +154,7 @@ impl Life {
                 life.compare_by_tags(shared.copy());
             }
             fs = life.mount(&shared);
-            let found = life.compare(&fs, "after a cut", |known| (known.promised, known.newest));
+            let found = life.compare(&fs, "after a cut", false);
             life.adopt(&found);
         }
         fs.unmount().unwrap();
