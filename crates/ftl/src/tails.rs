@@ -98,7 +98,7 @@ pub(crate) struct Judged {
     pub(crate) missing: Vec<Place>,
     /// Those that a power cut may explain, of a program or an erase.
     pub(crate) unnamed: Vec<Place>,
-    /// The segments of which something was named.
+    /// The listed segments.
     pub(crate) listed: Vec<u32>,
 }
 
@@ -115,8 +115,7 @@ pub(crate) fn judge(
     let pages = newest.into_iter().flat_map(|last| &last.listed).chain(recorded.into_iter().flatten());
     let listed: BTreeMap<u32, u32> =
         pages.map(|page| (shape.medium.block_of(*page), shape.medium.index_of(*page))).collect();
-    let named = listed.iter().filter(|(_, named)| **named > 0).map(|(block, _)| *block);
-    let mut judged = Judged { listed: named.collect(), ..Judged::default() };
+    let mut judged = Judged { listed: listed.keys().copied().collect(), ..Judged::default() };
     for tail in tails {
         let named = listed.get(&tail.block).copied();
         if named.is_some_and(|named| named > tail.known) {
