@@ -160,7 +160,7 @@ fn series(seed: u64) {
 /// room that nothing needed. A start let a checkpoint erase a segment that the newest summary lists, just opened then.
 const MENDED: [u64; 18] = [
     8524, 9817, 8527, 11551, 12715, 9617, 12413, 14921, 23517, 20793, 21688, 61684, 67741, 50346, 18883,
-    28378, 30751, 133695,
+    28378, 30751, 133_695,
 ];
 
 #[test]
