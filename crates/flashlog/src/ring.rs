@@ -203,8 +203,8 @@ impl Rings {
         Ok(held)
     }
 
-    /// True if nothing is lost with the first ring, before that is written. If it may have to erase the only anchors that no
-    /// power cut can have touched, the newest is copied to the second ring.
+    /// True if nothing is lost with the first ring, before that is written. If it may have to erase the only anchors that
+    /// no power cut can have touched, the newest is copied to the second ring.
     fn is_first_spare(
         &mut self,
         medium: &mut Medium<'_>,

@@ -392,7 +392,8 @@ impl Log<'_> {
         window
     }
 
-    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have touched.
+    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have
+    /// touched.
     pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
         let mut window = self.window_with(fresh);
         window.iter_mut().rev().take(DOUBTED).for_each(|spare| spare.erased = false);
@@ -402,12 +403,15 @@ impl Log<'_> {
     /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
     /// mount that was cut passed them over.
     pub(crate) fn doubt(&mut self) -> Result<(), FsError> {
-        let Log { window, flash, .. } = self;
-        // Records of before were written to the first blocks, and called the last ones erased.
-        if window.iter().rev().take(DOUBTED).any(|spare| spare.erased) {
-            doubt_some(flash, window.iter_mut())?;
+        let mut left = DOUBTED;
+        for spare in self.window.iter_mut().rev() {
+            if left == 0 {
+                break;
+            }
+            spare.erased = false;
+            left -= usize::from(!self.flash.is_bad(spare.block)?);
         }
-        doubt_some(flash, window.iter_mut().rev())
+        Ok(())
     }
 
     /// Adds a chunk to the page that a head is filling and returns its address.
@@ -612,17 +616,4 @@ impl Log<'_> {
         })?;
         taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
     }
-}
-
-/// Has so many of these blocks erased again before use as cuts may have touched.
-fn doubt_some<'a>(flash: &mut Flash<'_>, spares: impl Iterator<Item = &'a mut Spare>) -> Result<(), FsError> {
-    let mut left = DOUBTED;
-    for spare in spares {
-        if left == 0 {
-            break;
-        }
-        spare.erased = false;
-        left -= usize::from(!flash.is_bad(spare.block)?);
-    }
-    Ok(())
 }

@@ -217,6 +217,7 @@ mod tests {
     use crate::nodes::ROOT;
     use crate::options::FormatOptions;
     use crate::testing::{chip_of, mounted};
+    use crate::volume::Volume;
 
     const GEOMETRY: &str = "2048+64:16:80";
 
@@ -234,15 +235,21 @@ mod tests {
         format(&mut chip, &options, &mut |_, _| {}).map(|()| chip)
     }
 
-    /// Writes over a file until much was cleaned, takes a part of it away, and checks the rest.
-    fn play(policies: PolicyNames) {
-        let PolicyNames { victim, placement, wear } = policies;
-        let policy = format!("{victim} {placement} {wear}");
-        let mut volume = mounted(formatted(policies, Some(20)).unwrap(), 1 << 18);
+    /// A volume with an empty file, and the blocks that are to be written to it.
+    fn with_file(policies: PolicyNames, endurance: Option<u32>) -> (Volume<'static>, u32, u64) {
+        let mut volume = mounted(formatted(policies, endurance).unwrap(), 1 << 18);
         let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
         volume.begin().unwrap();
         let file = volume.create_node(ROOT, b"file", &node).unwrap();
         let blocks = volume.free_bytes() / 2048 * 9 / 10;
+        (volume, file, blocks)
+    }
+
+    /// Writes over a file until much was cleaned, takes a part of it away, and checks the rest.
+    fn play(policies: PolicyNames) {
+        let PolicyNames { victim, placement, wear } = policies;
+        let policy = format!("{victim} {placement} {wear}");
+        let (mut volume, file, blocks) = with_file(policies, Some(20));
         let mut rng = fastrand::Rng::with_seed(5);
         for turn in 0..blocks * 5 {
             let at = if turn < blocks { turn } else { rng.u64(0..blocks) };
@@ -293,11 +300,7 @@ mod tests {
     /// lies between, never.
     fn copied(placement: &str) -> u64 {
         let policies = PolicyNames::named("cost-benefit", placement, "none").unwrap();
-        let mut volume = mounted(formatted(policies, None).unwrap(), 1 << 18);
-        let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
-        volume.begin().unwrap();
-        let file = volume.create_node(ROOT, b"file", &node).unwrap();
-        let blocks = volume.free_bytes() / 2048 * 9 / 10;
+        let (mut volume, file, blocks) = with_file(policies, None);
         let mut rng = fastrand::Rng::with_seed(5);
         for turn in 0..blocks * 20 {
             let at = if turn < blocks { turn } else { rng.u64(0..blocks / 2) * 2 };

@@ -19,7 +19,7 @@ use crate::protection::FsyncProtection;
 
 pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 /// Features without which a volume must not be touched. These bits are reserved, each with the name for a refusal; the
 /// code behind them does not exist yet.
 const INCOMPATIBLE: [(u32, &str); 2] = [(MU_TREE, "mu-tree"), (PROFILE, "profile")];

@@ -2,8 +2,8 @@
 //! systems offer, write on flash and read back.
 //!
 //! A name is a word, such as `greedy`, or a word with a number, such as `chain:4`; without the number it has its usual
-//! value. A name may follow the word of a policy that is around another: `read-only:chain:4`. The word `default` is the axis's default. A written name always carries the number, so that it means the same
-//! when a usual value changes.
+//! value. A name may follow the word of a policy that is around another: `read-only:chain:4`. The word `default` is the
+//! axis's default. A written name always carries the number, so that it means the same when a usual value changes.
 //!
 //! ```
 //! use pumice_cleaning::{Params, Sim, registry::{PlacementRule, Store, VictimRule, WearRule}};

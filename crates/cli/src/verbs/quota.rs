@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pumice_f2fs::{Grace, Quota, QuotaKind, Share, WritableF2fs};
+use pumice_f2fs::{F2fs, Grace, Quota, QuotaKind, Share, WritableF2fs};
 use pumice_vfs::Timestamp;
 use serde_json::{Value, json};
 
@@ -102,14 +102,15 @@ impl Args {
         if let Some((kind, (bytes, inodes))) = self.kind.zip(self.grace) {
             let grace = Grace { inodes, bytes };
             // It says whether the kind is counted.
-            let mut shown =
-                of_kind(image, kind, context)?.ok_or_else(|| uncounted(image, &format!("{kind}s")))?;
+            let found = of_kind(&only_f2fs(image, context)?, image, kind)?;
+            let mut shown = found.ok_or_else(|| uncounted(image, &format!("{kind}s")))?;
             if self.writer.dry_run {
                 shown.2 = Some(grace);
                 return self.show(&[shown]);
             }
             write(image, context, |fs| fs.set_grace(kind, grace))?;
-            return self.show(&of_kind(image, kind, context)?.into_iter().collect::<Vec<_>>());
+            let found = of_kind(&only_f2fs(image, context)?, image, kind)?;
+            return self.show(&found.into_iter().collect::<Vec<_>>());
         }
         let Some((kind, id)) = self.owner.one() else { return self.show(&all(image, context)?) };
         let mut quota = find(image, kind, id, context)?;
@@ -148,9 +149,9 @@ impl Args {
 
 /// All quotas of a volume.
 fn all(image: &Path, context: &Context) -> Outcome<Vec<Quotas>> {
-    let mut found = Vec::new();
+    let (fs, mut found) = (only_f2fs(image, context)?, Vec::new());
     for kind in QuotaKind::ALL {
-        found.extend(of_kind(image, kind, context)?);
+        found.extend(of_kind(&fs, image, kind)?);
     }
     if found.is_empty() {
         return Err(uncounted(image, "owners"));
@@ -159,8 +160,7 @@ fn all(image: &Path, context: &Context) -> Outcome<Vec<Quotas>> {
 }
 
 /// All quotas of a kind, if it is counted.
-fn of_kind(image: &Path, kind: QuotaKind, context: &Context) -> Outcome<Option<Quotas>> {
-    let fs = only_f2fs(image, context)?;
+fn of_kind(fs: &F2fs, image: &Path, kind: QuotaKind) -> Outcome<Option<Quotas>> {
     let (quotas, grace) = fs
         .quotas(kind)
         .and_then(|quotas| Ok((quotas, fs.grace(kind)?)))

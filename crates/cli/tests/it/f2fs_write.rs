@@ -391,8 +391,8 @@ fn taken(world: &World, file: &str) -> u64 {
     std::os::unix::fs::MetadataExt::blocks(&fs::metadata(world.path(file)).unwrap()) * 512
 }
 
-/// What is deleted is given back to the host at the next checkpoint, by an image file as by a device, unless the mount says
-/// no; fstrim gives back the rest, and says how much. A mount that only reads gives nothing.
+/// What is deleted is given back to the host at the next checkpoint, by an image file as by a device, unless the mount
+/// says no; fstrim gives back the rest, and says how much. A mount that only reads gives nothing.
 #[test]
 fn what_is_deleted_is_given_back() {
     const MIB: u64 = 1 << 20;

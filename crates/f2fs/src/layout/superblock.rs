@@ -204,6 +204,11 @@ impl SuperBlock {
         1 << LOG_BLOCKS_PER_SEGMENT
     }
 
+    /// Segments of a section: at least one.
+    pub(crate) fn segments_per_section(&self) -> u32 {
+        self.raw.segs_per_sec.get()
+    }
+
     /// First block of checkpoint pack 1 or 2.
     pub fn checkpoint_addr(&self, pack: u8) -> BlockAddr {
         let second = if pack == 2 { self.blocks_per_segment() } else { 0 };

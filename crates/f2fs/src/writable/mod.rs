@@ -247,7 +247,8 @@ impl WritableF2fs {
         })
     }
 
-    /// Writes as many blocks from the start of `data` on as there is room for; returns the bytes, and the reason why it is not all.
+    /// Writes as many blocks from the start of `data` on as there is room for; returns the bytes, and the reason why it is
+    /// not all.
     fn write_blocks(&self, nid: Nid, offset: u64, data: &[u8]) -> (usize, error::Result<()>) {
         let width = u64::from(self.state.lock().commit.tree().blocks().nodes().size().bytes());
         let (mut done, mut most) = (0, PIECE as u64 / width);

@@ -13,16 +13,8 @@ use crate::{
 };
 
 /// Tells the device of what a checkpoint has freed, in such pieces: nothing that a power cut leaves has it any more.
-/// Sections have `per_section` segments.
-pub(super) fn tell(
-    unit: DiscardUnit,
-    freed: &Freed,
-    per_section: u32,
-    sb: &SuperBlock,
-    sit: &Sit,
-    medium: &Medium,
-) {
-    let segments = if unit == DiscardUnit::Section { per_section.max(1) } else { 1 };
+pub(super) fn tell(unit: DiscardUnit, freed: &Freed, sb: &SuperBlock, sit: &Sit, medium: &Medium) {
+    let segments = if unit == DiscardUnit::Section { sb.segments_per_section() } else { 1 };
     let mut firsts: Vec<u32> = freed.segments.iter().map(|segno| segno.0 / segments * segments).collect();
     if unit == DiscardUnit::Section {
         firsts.dedup();
@@ -38,9 +30,7 @@ pub(super) fn tell(
     for (first, count) in runs {
         medium.discard(sit.addr(SegNo(first), 0), count * sb.blocks_per_segment());
     }
-    if unit == DiscardUnit::Block {
-        freed.holes.iter().for_each(|(addr, count)| medium.discard(*addr, *count));
-    }
+    freed.holes.iter().for_each(|(addr, count)| medium.discard(*addr, *count));
 }
 
 /// Tells the device of all blocks within a range of its bytes that neither the last checkpoint nor anything since has, and

@@ -29,6 +29,7 @@ pub(crate) mod warmth;
 use std::{ops::Range, sync::Arc};
 
 use crate::word::word;
+use discard_unit::DiscardUnit;
 use head::{Head, Heads, Log};
 use medium::Medium;
 use nat::Nat;
@@ -560,10 +561,10 @@ impl Writer {
         (self.appended, self.overwritten) = ([0; 6], 0);
         let [nat, sit] = journals;
         self.nat.committed(!nat.is_empty());
-        let freed = self.sit.committed(!sit.is_empty());
-        if let Some(unit) = self.medium.discards() {
-            let per_section = self.sb.raw().segs_per_sec.get();
-            discards::tell(unit, &freed, per_section, &self.sb, &self.sit, &self.medium);
+        let unit = self.medium.discards();
+        let freed = self.sit.committed(!sit.is_empty(), unit == Some(DiscardUnit::Block));
+        if let Some(unit) = unit {
+            discards::tell(unit, &freed, &self.sb, &self.sit, &self.medium);
         }
         self.write_damage()
     }

@@ -471,15 +471,18 @@ impl Sit {
         self.table.write(medium, &entries, room, |_| false)
     }
 
-    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal. Returns what it has freed.
-    pub(crate) fn committed(&mut self, in_journal: bool) -> Freed {
+    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal. Returns what it has freed,
+    /// with runs of blocks if they are wanted.
+    pub(crate) fn committed(&mut self, in_journal: bool, wants_holes: bool) -> Freed {
         let was_free: Vec<bool> = self.segments.iter().map(|segment| segment.is_free).collect();
         let (mut holes, main_start) = (Vec::new(), self.main_start);
         for (segno, known) in &mut self.known {
-            let start = main_start.0.saturating_add(segno.0.saturating_mul(BLOCKS.into()));
-            let freed = runs(|offset| known.is_blocked(offset) && !known.entry.is_valid(offset));
-            let freed = freed.into_iter().filter(|(_, count)| *count >= HOLE && known.entry.valid_blocks > 0);
-            holes.extend(freed.map(|(offset, count)| (BlockAddr(start.saturating_add(offset)), count)));
+            if wants_holes && known.entry.valid_blocks > 0 {
+                let start = main_start.0.saturating_add(segno.0.saturating_mul(BLOCKS.into()));
+                let freed = runs(|offset| known.is_blocked(offset) && !known.entry.is_valid(offset));
+                let freed = freed.into_iter().filter(|(_, count)| *count >= HOLE);
+                holes.extend(freed.map(|(offset, count)| (BlockAddr(start.saturating_add(offset)), count)));
+            }
             known.newer &= in_journal;
             known.blocked = known.entry.valid_map;
             if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
@@ -537,7 +540,7 @@ impl Sit {
 pub(crate) struct Freed {
     /// Segments that are free as a whole, in their order.
     pub(crate) segments: Vec<SegNo>,
-    /// Runs of blocks of others, long enough to tell a device of.
+    /// Runs of blocks of others, long enough to tell a device of, if they were wanted.
     pub(crate) holes: Vec<(BlockAddr, u32)>,
 }
 

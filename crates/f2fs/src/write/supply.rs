@@ -24,8 +24,7 @@ impl Supply {
     /// Each log begins to look at a place of its own; sections are never shared while there are free ones. With `scarce` free
     /// segments, or fewer, holes are filled first.
     pub(crate) fn new(sb: &SuperBlock, starts: [SegNo; 6], scarce: u32) -> Supply {
-        let section = sb.raw().segs_per_sec.get().max(1);
-        Supply { section, next: starts.map(|start| start.0), scarce }
+        Supply { section: sb.segments_per_section(), next: starts.map(|start| start.0), scarce }
     }
 
     /// The next segment of a log; `None` if there is no room at all. The segment must be opened then.

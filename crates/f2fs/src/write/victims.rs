@@ -20,14 +20,10 @@ pub(crate) struct Lodger {
 pub(crate) type Rule = fn(&mut dyn Iterator<Item = (u32, SegmentView)>) -> Option<u32>;
 
 impl Writer {
-    /// Segments of a section.
-    pub(crate) fn section(&self) -> u32 {
-        self.sb.raw().segs_per_sec.get().max(1)
-    }
-
     /// The section that `rule` takes of those that `may` be cleaned: one that no log writes to, if there is one.
     pub(crate) fn choose(&self, rule: Rule, may: impl Fn(u32, &SegmentView) -> bool) -> Option<u32> {
-        let (section, count) = (self.section(), self.sit.segments() / self.section());
+        let section = self.sb.segments_per_section();
+        let count = self.sit.segments() / section;
         let all = || {
             let usage = |at: u32| self.sit.view(at * section, section).map(|usage| (at, usage));
             (0..count).filter_map(usage).filter(|(at, usage)| may(*at, &usage.view))
@@ -40,7 +36,7 @@ impl Writer {
 
     /// No log fills holes of a section from now on, until it is free. Returns its segments, but for those that are open.
     pub(crate) fn seize(&mut self, section: u32) -> Vec<SegNo> {
-        let size = self.section();
+        let size = self.sb.segments_per_section();
         let segments = (section * size..(section + 1) * size).map(SegNo);
         let closed: Vec<SegNo> = segments.filter(|segno| !self.sit.is_open(*segno)).collect();
         for segno in &closed {

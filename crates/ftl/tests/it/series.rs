@@ -152,12 +152,13 @@ fn series(seed: u64) {
     device.series().unwrap_or_else(|what| panic!("{}, PUMICE_SEED={seed}: {what}", kind.0));
 }
 
-/// Seeds that failed once. A record of which one copy was written faded, or a summary, or a page of a block that had been
-/// trimmed before. A page could not be read at first. The first of two pages of trims faded, and what it freed was erased.
-/// The copy of a newest page was the newest, and counted for less than what it was made from. Copies beside the writes of
-/// users took a segment of the next checkpoint. The only copy of a record without a number faded when what it gave back was erased. A cleaner's copy that may fade was
-/// trusted on a disk without room, and its original freed. What a page that may fade had freed was not held for want of
-/// room that nothing needed. A start let a checkpoint erase a segment that the newest summary lists, just opened then.
+/// Seeds that failed once. A record of which one copy was written faded, or a summary, or a page of a block that had
+/// been trimmed before. A page could not be read at first. The first of two pages of trims faded, and what it freed was
+/// erased. The copy of a newest page was the newest, and counted for less than what it was made from. Copies beside the
+/// writes of users took a segment of the next checkpoint. The only copy of a record without a number faded when what it
+/// gave back was erased. A cleaner's copy that may fade was trusted on a disk without room, and its original freed.
+/// What a page that may fade had freed was not held for want of room that nothing needed. A start let a checkpoint
+/// erase a segment that the newest summary lists, just opened then.
 const MENDED: [u64; 18] = [
     8524, 9817, 8527, 11551, 12715, 9617, 12413, 14921, 23517, 20793, 21688, 61684, 67741, 50346, 18883,
     28378, 30751, 133_695,

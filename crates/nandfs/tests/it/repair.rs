@@ -59,15 +59,18 @@ fn volume(geometry: &str, clean: bool) -> (SimChip, Files) {
     (if clean { fs.unmount().unwrap() } else { fs.abandon().unwrap() }, files)
 }
 
+/// Files that are saved: the number of their bytes, the first name and the last.
+const SAVED: [(usize, &str, &str); 4] = [
+    (30, "/a/tmp", "/a/file1"),
+    (31, "/a/b/tmp", "/a/b/file2"),
+    (32, "/tmp", "/c/file3"),
+    (33, "/t", "/saved"),
+];
+
 /// Saves files as programs do it, over others and over a name of another directory, and takes one away.
 fn save(fs: &impl FileSystem, files: &mut Files) {
     let above = |path: &str| resolve(fs, path.rsplit_once('/').unwrap().0).unwrap().ino;
-    for (number, tmp, path) in [
-        (30, "/a/tmp", "/a/file1"),
-        (31, "/a/b/tmp", "/a/b/file2"),
-        (32, "/tmp", "/c/file3"),
-        (33, "/t", "/saved"),
-    ] {
+    for (number, tmp, path) in SAVED {
         let ino = write_file(fs, tmp, &bytes(number)).unwrap();
         fs.fsync(ino, false).unwrap();
         let (from, to) = (tmp.rsplit_once('/').unwrap().1, path.rsplit_once('/').unwrap().1);
@@ -109,13 +112,26 @@ fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
         let read = fs.read(attr.ino, 0, &mut found).unwrap();
         lost += usize::from(found != *want || read != want.len());
     }
-    // Nothing that was taken away comes back, unless the page that told so is named as lost.
+    // Nothing that was taken away comes back. A file has its first name again if the last is named as lost with its page.
     let told = first.iter().any(|finding| finding.detail.starts_with("names of director"));
+    let is_at = |path: &str, number: usize| {
+        let mut found = vec![0; bytes(number).len()];
+        resolve(&fs, path).is_ok_and(|attr| {
+            fs.read(attr.ino, 0, &mut found).unwrap() == found.len() && found == bytes(number)
+        })
+    };
+    let is_first = |path: &str| {
+        let mut saved = SAVED.into_iter().filter(|(_, name, _)| *name == path);
+        saved.any(|(number, _, last)| told && is_at(path, number) && !is_at(last, number))
+    };
     for dir in ["", "/a", "/a/b", "/c"] {
         let Ok(attr) = resolve(&fs, dir) else { continue };
         for (name, _, kind) in list(&fs, attr.ino).unwrap() {
             let path = format!("{dir}/{}", String::from_utf8(name).unwrap());
-            assert!(told || kind == FileKind::Dir || files.contains_key(&path), "{what}: {path} came back");
+            assert!(
+                kind == FileKind::Dir || files.contains_key(&path) || is_first(&path),
+                "{what}: {path} came back"
+            );
         }
     }
     // It can be written and left.
@@ -194,7 +210,7 @@ fn every_page_in_turn_is_given_up_and_no_more() {
             let pages = u32::try_from(chip.geometry().pages()).unwrap();
             let written: Vec<PageId> =
                 (0..pages).map(PageId).filter(|page| chip.page_state(*page).unwrap().is_written()).collect();
-            for page in written.into_iter().step_by(7) {
+            for page in written {
                 let mut chip = chip.clone();
                 chip.faults_mut().unreadable.insert(page);
                 if check(chip.clone(), &mut |_, _| {}).is_ok_and(|report| report.findings.is_empty()) {

@@ -34,7 +34,7 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("f2fs", "Inode", 33),
     ("f2fs", "RawCheckpoint", 8),
     ("f2fs", "RawInode", 1),
-    ("f2fs", "RawSuperBlock", 19),
+    ("f2fs", "RawSuperBlock", 17),
     ("f2fs", "Writer", 6),
     ("flashlog", "Medium", 5),
     ("ftl", "Info", 1),
