@@ -415,14 +415,7 @@ fn two_rings_of_one_block_go_on_behind_cuts() {
         for round in 0..6 {
             let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
             chip.power_on();
-            let modes = [
-                CutMode::Nothing,
-                CutMode::Complete,
-                CutMode::Torn { seed },
-                CutMode::Half { seed },
-                CutMode::Unstable { seed },
-            ];
-            chip.cut_after(rng.u64(..12), rng.choice(modes).unwrap());
+            chip.cut_after(rng.u64(..12), rng.choice(modes(seed)).unwrap());
             let found = mount(chip, TagPlace::Spare);
             (counter, roots) = found.unwrap_or_else(|| panic!("seed {seed}, round {round}: no anchor"));
             assert!(counter.number >= promised, "seed {seed}, round {round}: {}", counter.number);
@@ -539,18 +532,22 @@ fn pages_that_share_cells_hide_nothing() {
     }
 }
 
+/// Every mode of a power cut.
+fn modes(seed: u64) -> [CutMode; 6] {
+    [
+        CutMode::Nothing,
+        CutMode::Complete,
+        CutMode::Torn { seed },
+        CutMode::Garbage { seed },
+        CutMode::Half { seed },
+        CutMode::Unstable { seed },
+    ]
+}
+
 /// Cuts the writing of every so many-th record at all of its operations in every mode.
 fn cut_all(pairing: Pairing, place: TagPlace, sparing: bool, every: usize) {
     for (seed, number) in (0..).zip(1..24).step_by(every) {
-        let modes = [
-            CutMode::Nothing,
-            CutMode::Complete,
-            CutMode::Torn { seed },
-            CutMode::Garbage { seed },
-            CutMode::Half { seed },
-            CutMode::Unstable { seed },
-        ];
-        for mode in modes {
+        for mode in modes(seed) {
             for after_operations in 0..if sparing { 24 } else { 14 } {
                 let chip = written_on(pairing, place, number, sparing);
                 one_cut(chip, (place, sparing), number, PowerCut { after_operations, mode });
@@ -586,15 +583,6 @@ fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, c
 /// need erase no others again.
 #[test]
 fn blocks_that_cuts_may_have_touched_are_told() {
-    let modes = |seed| {
-        [
-            CutMode::Nothing,
-            CutMode::Complete,
-            CutMode::Torn { seed },
-            CutMode::Half { seed },
-            CutMode::Unstable { seed },
-        ]
-    };
     let cuts = |seed| {
         let after = |mode| (0..14).map(move |after_operations| PowerCut { after_operations, mode });
         modes(seed).into_iter().flat_map(after)
