@@ -510,6 +510,34 @@ fn pages_that_fail_hide_nothing_from_a_ring_without_another() {
     }
 }
 
+/// Erases of anchors' blocks fail one after the other, between mounts and without: as long as one block is good, anchors
+/// are written, and the newest is found.
+#[test]
+fn one_good_block_is_enough() {
+    for seed in 0..500 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut failing: Vec<u32> = (0..4).collect();
+        rng.shuffle(&mut failing);
+        failing.pop();
+        let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+        for number in 1..40 {
+            // The record goes to other blocks, and takes an anchor.
+            roots.find_ends(&mut counter.medium).unwrap();
+            roots.turn_over();
+            step(&mut counter, &mut roots).unwrap_or_else(|error| panic!("seed {seed}, {number}: {error}"));
+            if rng.u32(..4) > 0 {
+                continue;
+            }
+            let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            if rng.bool() {
+                chip.faults_mut().erase_fails.extend(failing.pop().map(BlockId));
+            }
+            (counter, roots) = mount(chip, TagPlace::Spare).unwrap();
+            assert_eq!(counter.number, number, "seed {seed}");
+        }
+    }
+}
+
 /// Cut after every operation in every mode: the record promised last is found, or the one that was being written; and
 /// once something was written again, the loss of any page changes nothing.
 #[test]
