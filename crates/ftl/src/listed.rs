@@ -5,7 +5,8 @@
 //! needed. So one that a summary lists is not erased before there is a later summary.
 //!
 //! Its own summaries die with it. Before a commit counts, each segment is told elsewhere: by a summary of another one, or by
-//! the record of the checkpoint. So the segment of the newest summary waits for a checkpoint, though nothing lives in it.
+//! the record of the checkpoint. So the segment of the newest summary waits for a later one or a checkpoint, though nothing
+//! lives in it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -138,9 +139,8 @@ mod tests {
     use crate::tag::Entry;
     use crate::testing::{chip_of, served};
 
-    /// A disk of which a flush wrote to two segments: the first is told by the summary of the second alone, and in the
-    /// second nothing lives. Returns both.
-    fn told_by_a_dead_one() -> (Server<'static>, u32, u32) {
+    /// A disk with short tags on which nothing was written since its start, and no head is open.
+    fn without_heads() -> Server<'static> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("4096+54:16:40").unwrap());
         let policies = PolicyNames { placement: "sepbit".parse().unwrap(), ..PolicyNames::default() };
         create(&mut chip, &CreateOptions { policies, ..CreateOptions::default() }, &mut |_, _| {}).unwrap();
@@ -151,6 +151,13 @@ mod tests {
         for at in 0..disk.heads.len() {
             disk.heads[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
         }
+        disk
+    }
+
+    /// A disk of which a flush wrote to two segments: the first is told by the summary of the second alone, and in the
+    /// second nothing lives. Returns both.
+    fn told_by_a_dead_one() -> (Server<'static>, u32, u32) {
+        let mut disk = without_heads();
         // So many that a summary behind them ends the segment.
         let pages = disk.shape.data_pages() - 1;
         for class in [1, 0] {
@@ -194,6 +201,25 @@ mod tests {
             assert!(disk.erase(free).unwrap());
         }
         assert_eq!(read_without(&disk, told), None, "older in silence");
+    }
+
+    /// The cleaner may take a segment of a checkpoint's for copies, for the victim comes back with the next commit.
+    #[test]
+    fn the_segment_of_the_newest_summary_is_free_once_its_copies_are_told() {
+        let mut disk = without_heads();
+        for page in 0..disk.shape.data_pages() {
+            // Half of them are garbage.
+            let (at, lba) = (disk.head_for_cleaner(0).unwrap(), page / 2);
+            disk.append(at, Entry { lba, written: disk.clock }, &[2; 4096]).unwrap();
+        }
+        disk.commit().unwrap();
+        let newest = disk.listed.newest.unwrap();
+        assert!(disk.segments.get(newest).valid > 0 && disk.policies.selector.remove(newest));
+        disk.clean_victim(newest).unwrap();
+        assert_eq!(disk.waiting.for_commit(&disk.segments), 1);
+        let free = disk.policies.wear.free();
+        disk.commit().unwrap();
+        assert_eq!((disk.policies.wear.free(), disk.waiting.held()), (free + 1, 0));
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Server<'_> {
         }
         self.bury()?;
         for block in self.waiting.committed(&self.segments) {
-            self.hand_back(block);
+            self.let_go(block);
         }
         // Those just handed back may be needed for that.
         self.record_untold()

@@ -244,12 +244,18 @@ impl<'c> Server<'c> {
             return;
         }
         self.segments.change(block, |segment| segment.state = State::Free);
-        if self.listed.is_newest(block) {
-            // It may be all that tells of others.
-            self.segments.hold([block]);
+        if self.segments.get(block).trims || self.has_pending() {
+            self.waiting.hold(block);
+        } else {
+            self.let_go(block);
         }
-        let segment = self.segments.get(block);
-        if segment.trims || self.has_pending() {
+    }
+
+    /// Gives a free segment back if no commit is due, unless it holds the newest summary: that may be all that tells of
+    /// others. What a commit writes has a later one.
+    pub(crate) fn let_go(&mut self, block: u32) {
+        if self.listed.is_newest(block) {
+            self.segments.hold([block]);
             self.waiting.hold(block);
         } else {
             self.hand_back(block);
