@@ -20,6 +20,7 @@ use crate::server::{Mode, Server};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
 use crate::stream::segments_at_most;
+use crate::survey::Surveys;
 
 /// The size of the logical disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -201,6 +202,7 @@ impl<'c> Server<'c> {
         let freed = ftl.take_in_alone(&mut trust, &mut replayed)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
+        ftl.surveys = Surveys::default();
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
         ftl.missing = match ftl.start {
             Start::Headers if !options.rebuild => Some(ftl.missing_checkpoint(record, named)?),

@@ -13,6 +13,7 @@ use crate::recover::{Replayed, Sure, Trust};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::Addr;
+use crate::survey::Surveys;
 use pumice_media::{AnyChip, Nand};
 
 /// The options of a repair.
@@ -54,6 +55,7 @@ pub fn repair<N: Nand + Send + 'static>(
             Trust::GIVE_UP.with(if ftl.start == Start::Headers { Sure::Newest } else { Sure::Nothing });
         let freed = ftl.replay_to_serve(&mut trust)?;
         let undone = ftl.undo_or_trust(&replayed, trust)?;
+        ftl.surveys = Surveys::default();
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
         let mut lost = Vec::new();

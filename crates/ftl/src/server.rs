@@ -22,6 +22,7 @@ use crate::record::Record;
 use crate::segments::{Segments, State};
 use crate::shape::{Addr, Shape};
 use crate::stream::{map_segments, segments_at_most};
+use crate::survey::Surveys;
 use crate::table::Table;
 use crate::tag::Entry;
 use crate::trims::Trims;
@@ -82,6 +83,8 @@ pub(crate) struct Server<'c> {
     pub(crate) counters: Counters,
     pub(crate) patrol: Patrol,
     pub(crate) cleaner: Cleaner,
+    /// Segments that this start has read.
+    pub(crate) surveys: Surveys,
     /// The newest page, if it could not be read after a power cut, and its blocks.
     pub(crate) doubted: Option<Doubted>,
     /// The newest page, if it could be read after a power cut, and its blocks.
@@ -127,6 +130,7 @@ impl<'c> Server<'c> {
             counters: Counters::default(),
             patrol: Patrol::resume(Rounds::default()),
             cleaner: Cleaner::default(),
+            surveys: Surveys::default(),
             doubted: None,
             unsure: Unsure::default(),
             missing: None,

@@ -372,6 +372,7 @@ impl Server<'_> {
             // Old blocks must not be counted off later, from what is written next.
             self.count_off_all()?;
         }
+        debug_assert!(self.surveys.is_empty(), "segment {block} is erased, and remembered as it was");
         let is_listed = self.listed.erase(block);
         debug_assert!(self.shape.tagged || !is_listed, "segment {block} is listed, and erased");
         match self.flash.medium.erase(block) {

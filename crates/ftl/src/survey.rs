@@ -1,6 +1,6 @@
 //! The contents of segments written since the checkpoint: by their summaries or, without one, page by page.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use pumice_flashlog::{Page, Peek};
 
@@ -69,8 +69,21 @@ pub(crate) struct Known<'a> {
     pub(crate) may_be_gone: bool,
 }
 
+/// The contents of segments by their summaries, and the ends: a start replays several times until it knows which pages may
+/// fade, and without tags the end of a segment is found page by page.
+#[derive(Default)]
+pub(crate) struct Surveys(BTreeMap<(u32, bool), (Option<Contents>, Option<Tail>)>);
+
+impl Surveys {
+    /// True if nothing is remembered that a write could make wrong.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Reads segments.
 pub(crate) struct Surveyor<'a, 'c> {
+    pub(crate) known: &'a mut Surveys,
     pub(crate) flash: &'a mut Flash<'c>,
     pub(crate) shape: Shape,
     /// The last summary does not count.
@@ -90,7 +103,8 @@ impl Surveyor<'_, '_> {
         let found = if self.shape.tagged {
             self.survey_tags(block, since, known, gaps)?
         } else {
-            let contents = self.survey_summaries(block, segment, since, gaps)?;
+            let (contents, tail) = self.summaries(block, segment, since)?;
+            gaps.tails.extend(tail);
             contents.map(|contents| Surveyed::new(block, contents))
         };
         let found = found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since));
@@ -233,19 +247,35 @@ impl Surveyor<'_, '_> {
         Ok(!sequences.is_empty() && !may_be_gone)
     }
 
-    /// The last summary of a segment, or the one before if that is left out. Its tail goes to the gaps.
+    /// The survey by summaries, from memory the second time. Without a checkpoint it would be the whole chip.
+    fn summaries(
+        &mut self,
+        block: u32,
+        segment: &Segment,
+        since: u64,
+    ) -> Result<(Option<Contents>, Option<Tail>)> {
+        let key = (block, self.leaves_out_last);
+        if let Some(known) = self.known.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.survey_summaries(block, segment, since)?;
+        if since > 0 {
+            self.known.0.insert(key, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// The last summary of a segment, or the one before if that is left out, and the tail behind it.
     fn survey_summaries(
         &mut self,
         block: u32,
         segment: &Segment,
         since: u64,
-        gaps: &mut Gaps,
-    ) -> Result<Option<Contents>> {
+    ) -> Result<(Option<Contents>, Option<Tail>)> {
         let (mut tail, last) = (Tail::blank(block), self.shape.pages - 1);
         let mut found = self.summary_at(last, &mut tail)?;
         if found.is_none() && self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
-            gaps.tails.push(Tail::blank(block));
-            return Ok(None);
+            return Ok((None, Some(Tail::blank(block))));
         }
         let is_older = |contents: &Contents| contents.sequences.last().is_some_and(|last| *last < since);
         let was_sealed = matches!(segment.state, State::Sealed | State::Stuck);
@@ -256,14 +286,14 @@ impl Surveyor<'_, '_> {
             && is_older(&contents)
         {
             // Its last page is as it was at the checkpoint.
-            return Ok(None);
+            return Ok((None, None));
         }
         if found.is_none() {
             found = self.last_summary(last, &mut tail)?;
         }
         if was_sealed && found.as_ref().is_some_and(|(_, summary)| is_older(&summary.contents)) {
             // It was not erased since the checkpoint, which knows the pages behind, too.
-            return Ok(None);
+            return Ok((None, None));
         }
         if let Some((index, Summary { contents, sequence, listed })) = &found
             && !is_older(contents)
@@ -283,8 +313,7 @@ impl Surveyor<'_, '_> {
             }
             None => None,
         };
-        gaps.tails.push(tail);
-        Ok(found)
+        Ok((found, Some(tail)))
     }
 
     /// The last summary of a segment before page `end`, and its page; the pages behind it are its tail.
@@ -439,7 +468,8 @@ mod tests {
         for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
             let (mut disk, block, segment) = with_known_segment(geometry);
             let (mut gaps, since, shape) = (Gaps::default(), disk.sequence, disk.shape);
-            let mut surveyor = Surveyor { flash: &mut disk.flash, shape, leaves_out_last: false };
+            let mut surveyor =
+                Surveyor { known: &mut disk.surveys, flash: &mut disk.flash, shape, leaves_out_last: false };
             let found = surveyor.survey(block, &segment, since, None, &mut gaps).unwrap();
             assert!(found.is_none(), "{geometry}");
             let judged = tails::judge(&shape, &gaps.tails, &Record::default(), &mut |_| Ok(true)).unwrap();
@@ -466,6 +496,34 @@ mod tests {
         // Of those that were not opened yet the last page is read, too.
         let named = disk.record.opened.as_ref().unwrap().len() as u64;
         assert!(reads < (named + opened / 2) * pages, "{reads} reads for {opened} of {named} segments");
+    }
+
+    /// The copy of the last summary cannot be read: what is found is replayed again, and not read again.
+    #[test]
+    fn a_summary_that_may_fade_costs_a_start_no_second_look_at_other_segments() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+32:64:48").unwrap());
+        let policies = PolicyNames { placement: "m6".parse().unwrap(), ..PolicyNames::default() };
+        let options = CreateOptions { block_bytes: 2048, policies, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        disk.admit_write().unwrap();
+        for class in 0..6 {
+            let at = disk.head_for_cleaner(class).unwrap();
+            disk.append(at, Entry { lba: class.into(), written: disk.clock }, &[1; 2048]).unwrap();
+        }
+        disk.flush().unwrap();
+        let (mut chip, shape) = (chip_of(&disk), disk.shape);
+        let reads = |chip: &SimChip| {
+            let disk = served(chip.clone());
+            (disk.unsure.alone().len(), disk.chip().stats().page_reads - chip.stats().page_reads)
+        };
+        let (_, sound) = reads(&chip);
+        let newest = disk.heads.iter().flatten().max_by_key(|head| head.contents.sequences.last()).unwrap();
+        let copy = Place { block: newest.block, index: newest.index - 1 };
+        chip.faults_mut().unreadable.insert(shape.medium.chip_page(shape.page(copy), 0));
+        let (alone, faded) = reads(&chip);
+        let more = u64::from(2 * shape.pages);
+        assert!(alone == 1 && faded < sound + more, "{faded} reads, {sound} before, {alone} alone");
     }
 
     /// A closed disk, and a sealed segment of it with these pages dead.

@@ -9,6 +9,7 @@ use crate::record::Record;
 use crate::shape::{Place, Shape};
 
 /// The last readable summary of a segment.
+#[derive(Clone)]
 pub(crate) struct Last {
     /// Its page.
     pub(crate) index: u32,
@@ -20,6 +21,7 @@ pub(crate) struct Last {
 }
 
 /// The end of a segment as a start found it.
+#[derive(Clone)]
 pub(crate) struct Tail {
     pub(crate) block: u32,
     /// Pages up to the last that tells what it holds, or that the last readable summary names, or that the checkpoint knows.
