@@ -167,6 +167,11 @@ campaigns! {
         RANDOM of "disks, each block and each two pages of them", such as "400";
         Seeds(100)
     }
+    FTL_VERSIONS = "ftl: blocks written over with a value each, while cleaning never rests" {
+        ftl: "versions::";
+        RANDOM of "lives of 100,000 writes", such as "100";
+        Seeds(8)
+    }
     FTL_RANDOM_CUTS = "ftl: paired pages, on chips that are sold, too" {
         ftl: "power_cut::pages_that_share_cells";
         CUTS of "cuts at least", such as "30000";
