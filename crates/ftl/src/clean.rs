@@ -182,8 +182,8 @@ impl Server<'_> {
 
     fn move_rest(&mut self, moving: &mut Move) -> Result<()> {
         // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
-        // trims comes back with a checkpoint alone.
-        let lent = u32::from(!self.segments.get(moving.victim).trims);
+        // trims comes back with a checkpoint alone; without tags no move is undone.
+        let lent = u32::from(self.shape.tagged && !self.segments.get(moving.victim).trims);
         while self.move_one(moving, lent)? {}
         Ok(())
     }
@@ -357,5 +357,30 @@ impl Server<'_> {
             self.seal(MOVING, head)?;
         }
         self.rescue()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::without_heads;
+
+    /// The power may go between the summaries of several heads: some copies are not told then, their originals live, and
+    /// nothing undoes the move.
+    #[test]
+    fn copies_with_short_tags_take_no_segment_of_a_checkpoint() {
+        let mut disk = without_heads();
+        disk.head_for_cleaner(0).unwrap();
+        while disk.policies.wear.free() > disk.for_checkpoint() {
+            disk.take_free(0).unwrap();
+        }
+        let is_sealed = |state| state == State::Sealed;
+        let sealed =
+            disk.segments.iter().filter(|(_, segment)| is_sealed(segment.state) && segment.valid > 0);
+        let victim = sealed.min_by_key(|(_, segment)| segment.valid).map(|(block, _)| block).unwrap();
+        assert!(disk.policies.selector.remove(victim));
+        disk.clean_victim(victim).unwrap();
+        assert_eq!(disk.segments.get(victim).state, State::Free);
+        assert_eq!(disk.policies.wear.free(), disk.for_checkpoint());
     }
 }

@@ -129,30 +129,13 @@ fn newest<'a>(lines: impl Iterator<Item = (&'a u32, &'a Line)>, most: u32) -> Ve
 #[cfg(test)]
 mod tests {
     use pumice_cleaning::Class;
-    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+    use pumice_media::{BlockDevice, Lba};
 
     use super::*;
-    use crate::PolicyNames;
-    use crate::open::{CreateOptions, OpenOptions, create};
     use crate::segments::State;
     use crate::server::Server;
     use crate::tag::Entry;
-    use crate::testing::{chip_of, served};
-
-    /// A disk with short tags on which nothing was written since its start, and no head is open.
-    fn without_heads() -> Server<'static> {
-        let mut chip = SimChip::new(&ChipSpec::parse_geometry("4096+54:16:40").unwrap());
-        let policies = PolicyNames { placement: "sepbit".parse().unwrap(), ..PolicyNames::default() };
-        create(&mut chip, &CreateOptions { policies, ..CreateOptions::default() }, &mut |_, _| {}).unwrap();
-        let mut disk = served(chip);
-        (0..100).for_each(|lba| disk.write(Lba(lba), &[1; 4096]).unwrap());
-        let mut disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
-        disk.admit_write().unwrap();
-        for at in 0..disk.heads.len() {
-            disk.heads[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
-        }
-        disk
-    }
+    use crate::testing::{chip_of, served, without_heads};
 
     /// A disk of which a flush wrote to two segments: the first is told by the summary of the second alone, and in the
     /// second nothing lives. Returns both.

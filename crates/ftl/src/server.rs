@@ -278,12 +278,14 @@ impl<'c> Server<'c> {
 
     /// The same for blocks alone.
     pub(crate) fn has_pending_blocks(&self) -> bool {
+        self.has_unwritten() || self.heads.iter().flatten().any(|head| head.is_at_risk(&self.shape))
+    }
+
+    /// True if pages have to be programmed for a commit.
+    pub(crate) fn has_unwritten(&self) -> bool {
         let short = !self.shape.tagged;
-        let pending = |head: &Head| {
-            let is_unnamed = short && head.covered < head.index;
-            !head.filled.is_empty() || is_unnamed || head.is_at_risk(&self.shape)
-        };
-        !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
+        let is_unwritten = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
+        !self.failing.is_empty() || self.heads.iter().flatten().any(is_unwritten)
     }
 
     /// The bytes of a block that one of them holds.

@@ -12,10 +12,10 @@
 //! 3. A user's block is written only if what lives in any one segment can be copied besides, to a further free
 //!    segment or to open heads. So a program that fails while something is cleaned still finds a place. A head is
 //!    opened for users only while C stay free.
-//! 4. The cleaner may take one of the C for copies alone: their originals stay until all have moved and are
-//!    committed, blocks before trims. If the power goes in between and fewer than C are free, the next start undoes
-//!    the move (`undo.rs`): it replays without the segment begun last. The first change then writes an anchor that
-//!    declares the segment's pages void, before it may be erased.
+//! 4. Where pages have tags the cleaner may take one of the C for copies alone: their originals stay until all have
+//!    moved and are committed, blocks before trims. If the power goes in between and fewer than C are free, the next
+//!    start undoes the move (`undo.rs`): it replays without the segment begun last. The first change then writes an
+//!    anchor that declares the segment's pages void, before it may be erased.
 //! 5. A segment with trims is free only after a checkpoint. If it is to be cleaned and 3 does not hold, a
 //!    checkpoint is made first.
 //! 6. There is always something to clean. Take U good segments, 2 of records, K <= C of the checkpoint. If U - 2 -
