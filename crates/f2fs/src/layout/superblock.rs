@@ -121,6 +121,14 @@ impl RawSuperBlock {
         (self.s_encoding, self.s_encoding_flags) = (U16::new(UTF8), U16::new(u16::from(is_strict)));
     }
 
+    /// Has these features. Names whose case does not matter need an encoding.
+    pub(crate) fn switch_on(&mut self, features: Features) {
+        self.feature = U32::new(features.0);
+        if features.has(Features::CASEFOLD) && self.s_encoding == U16::ZERO {
+            self.set_encoding(false);
+        }
+    }
+
     /// Sets the label; false if it has more than 511 units of UTF-16.
     pub fn set_label(&mut self, label: &str) -> bool {
         let units: Vec<u16> = label.encode_utf16().collect();

@@ -29,6 +29,7 @@ mod strays;
 mod super_blocks;
 mod tables;
 mod tree;
+mod tune;
 mod undo;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -36,8 +37,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use pumice_media::BlockDevice;
 use pumice_vfs::Timestamp;
 
-pub use self::undo::Undo;
 use self::{bench::Bench, draft::Draft, names::Homeless, settle::Steps, stage::Stage, strays::Strays};
+pub use self::{
+    tune::{Tuning, tune},
+    undo::Undo,
+};
 pub use crate::recovery::BrokenPromise;
 use crate::{
     check::{Code, Cure, Finding, Object, Report, check_in_full},

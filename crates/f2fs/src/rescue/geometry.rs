@@ -44,9 +44,7 @@ pub(super) fn super_block(disk: &dyn ReadAt, uuid: [u8; 16]) -> Option<SuperBloc
     let mut raw = RawSuperBlock::blank(BLOCK, shape.features);
     geometry.fill(&shape, &mut raw);
     raw.set_uuid(uuid);
-    if shape.features.has(Features::CASEFOLD) {
-        raw.set_encoding(false);
-    }
+    raw.switch_on(shape.features);
     SuperBlock::from_raw(raw).ok()
 }
 

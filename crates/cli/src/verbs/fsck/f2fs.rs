@@ -30,7 +30,7 @@ const THREADS: (usize, usize) = (2, 8);
 /// Bytes of a block of most volumes.
 const BLOCK_BYTES: u32 = 4096;
 
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1)
 }
 

@@ -1,7 +1,7 @@
 //! Volumes of which checkpoints, tables and super blocks are gone, laid anew in place: every check finds them sound, and all
 //! files are there.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 use pumice_f2fs::{
     F2fs, MountOptions,
@@ -46,7 +46,9 @@ fn mounted(disk: &SharedDisk, keys: Keyring) -> F2fs {
 
 /// The records, but for times of birth: whether they count is a feature of the super block.
 fn without_birth(mut records: BTreeMap<String, Record>) -> BTreeMap<String, Record> {
-    records.values_mut().for_each(|record| drop(record.0.remove("btime")));
+    for record in records.values_mut() {
+        record.0.remove("btime");
+    }
     records
 }
 
@@ -124,9 +126,11 @@ fn linux_takes_what_was_laid_anew() {
         let path = dir.path().join(name);
         save(&disk, &path);
         images.push(path);
-        script += &format!(
-            "mount -t f2fs -o noatime /dev/vd{letter} /mnt; guest-manifest /mnt >/host/{name}; umount /mnt\n"
-        );
+        writeln!(
+            script,
+            "mount -t f2fs -o noatime /dev/vd{letter} /mnt; guest-manifest /mnt >/host/{name}; umount /mnt"
+        )
+        .unwrap();
     }
     let run = f2fs::run_in_kernel(&machine, &images, &format!("{script}dmesg | grep F2FS-fs >/host/dmesg\n"));
     let run = run.unwrap();

@@ -1,6 +1,6 @@
 //! Full volumes in Linux and here: no call that Linux has room for is refused here.
 
-use std::{fs::File, os::unix::fs::FileExt};
+use std::{fmt::Write, fs::File, os::unix::fs::FileExt};
 
 use pumice_media::ReadAt;
 use xtask::{Machine, f2fs};
@@ -50,7 +50,7 @@ fn by_linux(machine: &Machine, images: &[Arc<dyn ReadAt>]) -> Vec<Done> {
         File::create(&path).unwrap().write_all_at(&bytes, 0).unwrap();
         paths.push(path);
         let letter = char::from(b'a' + u8::try_from(number).unwrap());
-        script += &format!("exercise /dev/vd{letter} {number}\n");
+        writeln!(script, "exercise /dev/vd{letter} {number}").unwrap();
     }
     let run = f2fs::run_in_kernel(machine, &paths, &script).unwrap();
     let counts = |number: usize| -> Vec<usize> {
@@ -75,7 +75,9 @@ fn by_ours(full: &Full) -> Done {
     let links = (0..CALLS).map(|number| format!("link {number}").into_bytes());
     let links: Vec<_> = links.filter(|name| fs.link(one, Ino::ROOT, name).is_ok()).collect();
     done.linked = links.len();
-    links.iter().for_each(|name| fs.unlink(Ino::ROOT, name).unwrap());
+    for name in &links {
+        fs.unlink(Ino::ROOT, name).unwrap();
+    }
     done.removed = first.iter().filter(|name| fs.unlink(Ino::ROOT, &moved(name)).is_ok()).count();
     let made = |number: &usize| {
         fs.create(Ino::ROOT, format!("made {number}").as_bytes(), &node(FileKind::Fifo)).is_ok()
