@@ -9,7 +9,7 @@ use crate::{
     options::Common,
     verbs::{
         cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, quota, rescue, rm, scrub, seal, sim, stat, tar, tree, undelete, whois,
+        mount, mv, nand, put, quota, rescue, rm, scrub, seal, sim, stat, tar, tree, tune, undelete, whois,
     },
 };
 
@@ -55,6 +55,7 @@ pub(crate) enum Verb {
     Ln(ln::Args),
     Quota(quota::Args),
     Seal(seal::Args),
+    Tune(tune::Args),
     Info(info::Args),
     Df(df::Args),
     Map(map::Args),
@@ -96,6 +97,7 @@ impl Verb {
             Verb::Ln(args) => args.run(context),
             Verb::Quota(args) => args.run(context),
             Verb::Seal(args) => args.run(context),
+            Verb::Tune(args) => args.run(),
             Verb::Info(args) => args.run(context),
             Verb::Df(args) => args.run(context),
             Verb::Map(args) => args.run(context),

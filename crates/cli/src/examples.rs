@@ -20,6 +20,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ln", "pumice ln -s card.img photos/1.jpg /newest"),
     ("quota", "pumice quota card.img -u 1000 --space 1G:2G"),
     ("seal", "pumice seal card.img /DCIM/1.jpg"),
+    ("tune", "pumice tune -l photos card.img"),
     ("info", "pumice info /dev/mtd3"),
     ("df", "pumice df -h card.img"),
     ("map", "pumice map card.img /DCIM/1.jpg"),

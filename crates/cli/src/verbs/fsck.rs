@@ -21,6 +21,8 @@ use crate::{
     verbs::Image,
 };
 
+pub(crate) use self::f2fs::threads;
+
 /// Something was wrong and was repaired.
 pub(crate) const CORRECTED: u8 = 1;
 /// Something is wrong and was left as it is.
@@ -47,6 +49,8 @@ pub(crate) struct Args {
     /// Repair nandfs and F2FS: rebuild as much as possible, give up by name what cannot be kept
     #[arg(short = 'y', group = "mends")]
     yes: bool,
+    #[command(flatten)]
+    anew: Anew,
     /// Only list the repairs of -p or -y; change nothing
     #[arg(long, requires = "mends")]
     dry_run: bool,
@@ -69,16 +73,34 @@ pub(crate) struct Args {
     reader: Reader,
 }
 
+/// Making lost structures anew.
+#[derive(clap::Args, Debug)]
+struct Anew {
+    /// Also make lost checkpoints, tables and super blocks of F2FS anew, from all files that a search finds
+    #[arg(long, requires = "yes")]
+    rebuild: bool,
+    /// UUID of a volume that has lost both super blocks, if keys of encrypted files derive from it
+    #[arg(long, requires = "rebuild")]
+    uuid: Option<uuid::Uuid>,
+}
+
+impl Anew {
+    fn extent(&self) -> Option<Extent> {
+        self.rebuild.then(|| Extent::Rebuild { uuid: self.uuid.unwrap_or_default().into_bytes() })
+    }
+}
+
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         admit(&self.image.image)?;
         if let Some(file) = &self.put_back {
             return f2fs::put_back(&self.image.image, file).map(|()| 0);
         }
-        let code = if !holds_f2fs(&self.image.image) {
+        let code = if !self.anew.rebuild && !holds_f2fs(&self.image.image) {
             self.check_chip(context)?
         } else if self.preen || self.yes {
-            let extent = if self.yes { Extent::All } else { Extent::Safe };
+            let usual = if self.yes { Extent::All } else { Extent::Safe };
+            let extent = self.anew.extent().unwrap_or(usual);
             let (dry_run, undo, json) = (self.dry_run, self.undo.as_deref(), self.reader.json);
             f2fs::Mending { path: &self.image.image, extent, dry_run, undo, json }.run()?
         } else {

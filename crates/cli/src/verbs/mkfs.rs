@@ -34,6 +34,8 @@ use crate::{
     },
 };
 
+pub(crate) use self::f2fs::feature;
+
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 64;
 

@@ -30,6 +30,7 @@ pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tar;
 pub(crate) mod tree;
+pub(crate) mod tune;
 pub(crate) mod undelete;
 pub(crate) mod whois;
 

@@ -344,6 +344,30 @@ fn encrypted_files_without_their_key_are_removed_and_not_changed() {
 }
 
 #[test]
+fn a_volume_is_tuned() {
+    let world = golden("basic");
+    world.say("tune card").bad(2, &["--label"]);
+    world.say("tune -U one card").bad(2, &["random"]);
+    world.say("tune -O nothing card").bad(2, &["unknown feature"]);
+    world.say("tune -O quota card").bad(1, &["cannot be switched on"]);
+    world.say("tune -e longer-than card").bad(1, &["longer-than"]);
+    world.say("tune -E !nothing card").bad(1, &["not listed"]);
+    world.say("tune -l x none").bad(1, &["none"]);
+    let before = fs::read(world.path("card")).unwrap();
+    let change = "-l photos -U 5d0b7a10-2f64-4c0e-9b1f-6c8f3a0c9d21 -e !apk,raw -E sqlite -O verity,casefold";
+    let told = world.say(&format!("tune {change} --dry-run card")).good();
+    assert!(told.contains("would set label: photos\n"), "{told}");
+    assert!(fs::read(world.path("card")).unwrap() == before, "a dry run changes nothing");
+    let told = world.say(&format!("tune {change} card")).good();
+    assert!(told.contains("cold_extensions: !apk,raw\n"), "{told}");
+    let info = world.say("info card").good();
+    for line in ["label: photos\n", "uuid: 5d0b7a10-2f64-4c0e-9b1f-6c8f3a0c9d21\n", "casefold", "verity"] {
+        assert!(info.contains(line), "{info}");
+    }
+    world.say("fsck -n card").good();
+}
+
+#[test]
 fn files_are_sealed_and_keep_their_content() {
     let world = golden("verity");
     let wanted = world.say("seal --dry-run --salt 00ff card /without").good();

@@ -23,6 +23,7 @@ const VERBS: &[&str] = &[
     "ln",
     "quota",
     "seal",
+    "tune",
     "info",
     "df",
     "map",

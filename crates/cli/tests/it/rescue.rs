@@ -57,6 +57,33 @@ fn without_any_table_all_files_come_out() {
     assert!(!world.path("out/guessed").exists());
 }
 
+/// The same, in place: afterwards the volume is sound.
+#[test]
+fn without_any_table_the_volume_is_laid_anew() {
+    let world = card();
+    world.say("fsck -y --rebuild disk").good();
+    world.say("fsck --rebuild disk").bad(16, &["-y"]);
+    wipe(&world, "checkpoint_block", "main_block");
+    let disk = File::options().write(true).open(world.path("disk")).unwrap();
+    disk.write_all_at(&[0; 8192], 0).unwrap();
+    let damaged = fs::read(world.path("disk")).unwrap();
+    world.say("fsck -y disk").bad(8, &["disk"]);
+    let run = world.say("fsck -y --rebuild --dry-run disk");
+    assert!(run.code == 4 && run.out.ends_with("disk: would be sound\n"), "{run:?}");
+    assert!(fs::read(world.path("disk")).unwrap() == damaged, "a dry run changes nothing");
+    let run = world.say("fsck -y --rebuild --undo undo disk");
+    assert!(run.code == 1 && run.out.ends_with("disk: is sound now\n"), "{run:?}");
+    world.say("fsck -y --rebuild disk").good();
+    let peer = Command::new("fsck.f2fs").arg("--dry-run").arg(world.path("disk")).status().unwrap();
+    assert!(peer.success());
+    world.say("get disk / out").good();
+    same_trees(&world, "from", "out");
+    world.say("fsck --put-back undo disk").good();
+    assert!(fs::read(world.path("disk")).unwrap() == damaged, "all is as before");
+    fs::write(world.path("noise"), vec![0x5a; 1 << 20]).unwrap();
+    world.say("fsck -y --rebuild noise").bad(8, &["noise", "F2FS"]);
+}
+
 /// Half of the volume is gone, with the root: the rest comes out as far as it goes, and the exit code says so.
 #[test]
 fn what_is_left_of_half_a_volume_comes_out() {

@@ -183,6 +183,11 @@ impl Context {
         Context { nonce: other.nonce, ..*self } == *other
     }
 
+    /// True if the key derives from the volume's UUID.
+    pub(crate) fn needs_uuid(&self) -> bool {
+        matches!(self.path, KeyPath::InodeBlock64 | KeyPath::InodeBlock32)
+    }
+
     fn from_v1(raw: &RawContextV1) -> Result<Context, CryptError> {
         let path = key_path(raw.flags)?;
         if !matches!(path, KeyPath::PerFile | KeyPath::Direct) {

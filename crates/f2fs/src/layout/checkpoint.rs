@@ -51,6 +51,8 @@ fn bitmap_bytes(sb: &SuperBlock) -> [u32; 2] {
 const DATA_LOGS: usize = 3;
 /// Bytes in front of the bitmaps.
 pub(crate) const HEAD_BYTES: usize = 192;
+/// Bytes of the checksum, behind them.
+const SUM_BYTES: usize = 4;
 /// A pack has a head, something between, and a foot.
 const PACK_BLOCKS_MIN: u32 = 3;
 const _: () = assert!(size_of::<RawCheckpoint>() == HEAD_BYTES);
@@ -111,6 +113,19 @@ impl RawCheckpoint {
         self.rsvd_segment_count = from.rsvd_segment_count;
         self.overprov_segment_count = from.overprov_segment_count;
         self.user_block_count = from.user_block_count;
+    }
+
+    /// Sets the reserve and the users' share.
+    pub(crate) fn set_reserve(&mut self, reserved: u32, overprovision: u32, users: u64) {
+        self.rsvd_segment_count = U32::new(reserved);
+        self.overprov_segment_count = U32::new(overprovision);
+        self.user_block_count = U64::new(users);
+    }
+
+    /// True if the bitmaps fit where they usually stand.
+    pub(crate) fn has_room_for_bitmaps(&self, sb: &SuperBlock) -> bool {
+        let end = self.nat_bitmap_at(sb) + self.nat_ver_bitmap_bytesize.get() as usize;
+        end + SUM_BYTES <= sb.block().width()
     }
 
     /// Sets the blocks in use.

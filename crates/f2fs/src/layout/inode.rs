@@ -301,6 +301,22 @@ impl Inode {
         self.has_inline_dentry() || bucket_beside(index, hash, self.dir_level.into()).1.contains(&index)
     }
 
+    /// The features that it needs to be read as it is meant, but for the one that tells the room of its attributes.
+    pub(crate) fn uses(&self) -> Features {
+        let born = self.extra.is_some_and(|extra| extra.crtime != Timestamp { seconds: 0, nanos: 0 });
+        let seen = [
+            (self.extra.is_some(), Features::EXTRA_ATTR),
+            (born, Features::INODE_CRTIME),
+            (self.extra.is_some_and(|extra| extra.project != 0), Features::PROJECT_QUOTA),
+            (self.is_encrypted(), Features::ENCRYPT),
+            (self.is_verity(), Features::VERITY),
+            (self.is_casefolded(), Features::CASEFOLD),
+            (self.compression().is_some(), Features::COMPRESSION),
+        ];
+        let seen = seen.into_iter().filter(|(is_seen, _)| *is_seen);
+        seen.fold(Features::default(), |all, (_, one)| all.with(one))
+    }
+
     /// True if the words of its block are addresses.
     pub(crate) fn has_addrs(&self) -> bool {
         matches!(self.kind, FileKind::File | FileKind::Dir | FileKind::Symlink)

@@ -21,6 +21,8 @@ const LOG_BLOCKS_PER_SEGMENT: u32 = 9;
 const SECTOR_LOG: u32 = 9;
 /// Byte at which the checksum stands, if there is one.
 const CHECKSUM_OFFSET: u32 = 3068;
+/// The encoding of names whose case does not matter: UTF-8, version 12.1.
+const UTF8: u16 = 1;
 /// Segments a volume may have.
 pub(crate) const SEGMENTS_MAX: u32 = 8 << 20;
 
@@ -112,6 +114,19 @@ impl RawSuperBlock {
     /// Sets the identity.
     pub(crate) fn set_uuid(&mut self, uuid: [u8; 16]) {
         self.uuid = uuid;
+    }
+
+    /// Has names folded as UTF-8; strictly, names that are none are refused.
+    pub(crate) fn set_encoding(&mut self, is_strict: bool) {
+        (self.s_encoding, self.s_encoding_flags) = (U16::new(UTF8), U16::new(u16::from(is_strict)));
+    }
+
+    /// Has these features. Names whose case does not matter need an encoding.
+    pub(crate) fn switch_on(&mut self, features: Features) {
+        self.feature = U32::new(features.0);
+        if features.has(Features::CASEFOLD) && self.s_encoding == U16::ZERO {
+            self.set_encoding(false);
+        }
     }
 
     /// Sets the label; false if it has more than 511 units of UTF-16.

@@ -22,7 +22,7 @@ const MOST: usize = 64;
 const BYTES: usize = 8;
 
 /// The two lists of a volume.
-pub(super) struct Extensions {
+pub(crate) struct Extensions {
     cold: Vec<String>,
     hot: Vec<String>,
 }
@@ -30,33 +30,58 @@ pub(super) struct Extensions {
 impl Extensions {
     /// The usual ones and more.
     pub(super) fn new(cold: &[String], hot: &[String]) -> Result<Extensions, FormatError> {
-        let list = |usual: &[&str], more: &[String]| {
-            let mut all: Vec<String> = usual.iter().map(|name| (*name).to_owned()).collect();
-            for name in more {
+        let usual = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let mut extensions = Extensions { cold: usual(&COLD), hot: usual(&HOT) };
+        extensions.change(cold, hot)?;
+        Ok(extensions)
+    }
+
+    /// Those of a super block.
+    pub(crate) fn of(raw: &RawSuperBlock) -> Extensions {
+        let name = |bytes: &[u8; BYTES]| {
+            let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(name).into_owned()
+        };
+        let mut all = raw.extension_list.iter().map(name);
+        let cold = all.by_ref().take(raw.extension_count.get() as usize).collect();
+        Extensions { cold, hot: all.take(raw.hot_ext_count.into()).collect() }
+    }
+
+    /// Adds to both lists. A name behind a `!` is taken away.
+    pub(crate) fn change(&mut self, cold: &[String], hot: &[String]) -> Result<(), FormatError> {
+        for (list, names) in [(&mut self.cold, cold), (&mut self.hot, hot)] {
+            for name in names {
+                if let Some(name) = name.strip_prefix('!') {
+                    let before = list.len();
+                    list.retain(|known| known != name);
+                    if list.len() == before {
+                        return Err(FormatError::Extensions(format!("the extension {name:?} is not listed")));
+                    }
+                    continue;
+                }
                 if name.is_empty() || name.len() >= BYTES || !name.is_ascii() {
                     return Err(FormatError::Extensions(format!(
                         "the extension {name:?} cannot be stored (want 1 to {} ASCII letters)",
                         BYTES - 1
                     )));
                 }
-                if !all.contains(name) {
-                    all.push(name.clone());
+                if !list.contains(name) {
+                    list.push(name.clone());
                 }
             }
-            Ok(all)
-        };
-        let extensions = Extensions { cold: list(&COLD, cold)?, hot: list(&HOT, hot)? };
-        let count = extensions.cold.len() + extensions.hot.len();
+        }
+        let count = self.cold.len() + self.hot.len();
         if count > MOST {
             return Err(FormatError::Extensions(format!(
                 "{count} extensions are too many (want at most {MOST})"
             )));
         }
-        Ok(extensions)
+        Ok(())
     }
 
     /// Writes them into a super block.
-    pub(super) fn fill(&self, raw: &mut RawSuperBlock) {
+    pub(crate) fn fill(&self, raw: &mut RawSuperBlock) {
+        raw.extension_list = [[0; BYTES]; MOST];
         let all = self.cold.iter().chain(&self.hot);
         for (place, name) in raw.extension_list.iter_mut().zip(all) {
             place.iter_mut().zip(name.as_bytes()).for_each(|(to, from)| *to = *from);

@@ -190,7 +190,7 @@ impl NatPlan {
 }
 
 /// Segments reserved for the cleaner, and all that users cannot fill; `None` if too few are left.
-fn reserve(main: u64, section: u64, percent: Option<f64>) -> Option<(u64, u64)> {
+pub(crate) fn reserve(main: u64, section: u64, percent: Option<f64>) -> Option<(u64, u64)> {
     let hundredths = |percent: f64| (percent.clamp(0.01, 99.0) * 100.0).round();
     // Rounded and within bounds: no digit is lost.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 9900")]

@@ -5,7 +5,7 @@ mod compression;
 mod content;
 mod directory;
 mod error;
-mod extensions;
+pub(crate) mod extensions;
 mod feed;
 mod filler;
 mod form;

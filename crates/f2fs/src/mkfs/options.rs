@@ -1,7 +1,7 @@
 //! The options of a new volume, and the super block that follows.
 
 use pumice_vfs::Timestamp;
-use zerocopy::{FromZeros, little_endian::U16};
+use zerocopy::FromZeros;
 
 use super::{
     FormatError,
@@ -13,11 +13,6 @@ use crate::{
     layout::{Features, RawSuperBlock, SuperBlock},
     verity::Seal,
 };
-
-/// Unicode 12.1, the one encoding there is.
-const UTF8: u16 = 1;
-/// Names that are not UTF-8 are refused.
-const STRICT: u16 = 1;
 
 /// The options of a new volume.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -122,8 +117,7 @@ impl FormatOptions {
         }
         raw.qf_ino = quota.map(Into::into);
         if features.has(Features::CASEFOLD) {
-            raw.s_encoding = U16::new(UTF8);
-            raw.s_encoding_flags = U16::new(if self.strict_encoding { STRICT } else { 0 });
+            raw.set_encoding(self.strict_encoding);
         }
         raw.seal();
         Ok(SuperBlock::from_raw(raw)?)

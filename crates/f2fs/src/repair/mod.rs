@@ -19,6 +19,7 @@ mod pack;
 mod packs;
 mod pointers;
 mod quota;
+mod rebuild;
 mod relocate;
 mod revive;
 mod root;
@@ -28,6 +29,7 @@ mod strays;
 mod super_blocks;
 mod tables;
 mod tree;
+mod tune;
 mod undo;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -35,15 +37,19 @@ use std::{collections::BTreeSet, sync::Arc};
 use pumice_media::BlockDevice;
 use pumice_vfs::Timestamp;
 
-pub use self::undo::Undo;
 use self::{bench::Bench, draft::Draft, names::Homeless, settle::Steps, stage::Stage, strays::Strays};
+pub use self::{
+    tune::{Tuning, tune},
+    undo::Undo,
+};
 pub use crate::recovery::BrokenPromise;
 use crate::{
-    check::{Code, Finding, Report, check_in_full},
+    check::{Code, Cure, Finding, Object, Report, check_in_full},
     error::{Error, Result},
     layout::{BlockAddr, Checkpoint, CpFlags, Features, SuperBlock},
     nodes::Nodes,
     quota::LostLimits,
+    rescue,
     volume::{Volume, read_super_block},
     write::medium::{Device, Medium},
 };
@@ -60,6 +66,11 @@ pub enum Extent {
     Safe,
     /// All that can be.
     All,
+    /// The same, of a volume whose checkpoints or tables are gone: they are made anew from all nodes that are found.
+    Rebuild {
+        /// The identity of a volume that has lost both super blocks.
+        uuid: [u8; 16],
+    },
 }
 
 /// A fault that is put right.
@@ -105,20 +116,28 @@ pub fn plan(
 ) -> Result<Repair> {
     let block_bytes = device.block_bytes();
     let device = Device::new(device);
-    let sb = read_super_block(&device)?;
+    let sb = match extent {
+        Extent::Rebuild { uuid } => rescue::super_block(&device, uuid)?,
+        _ => read_super_block(&device)?,
+    };
     if block_bytes != sb.block().bytes() {
         let bytes = sb.block().bytes();
         return Err(refused(&format!("its blocks have {bytes} bytes, and the device's {block_bytes}")));
     }
     let draft = Draft::new(Arc::new(device.clone()), sb.block());
-    let before = look(&draft, threads, progress)?;
+    let before = if let Err(error) = read_super_block(&device) {
+        super_blocks::write(&draft, sb.raw())?;
+        without_super_block(&error)
+    } else {
+        look(&draft, threads, progress)?
+    };
     let unsafe_ones = before.findings.iter().any(|finding| !is_safe(finding.code));
     let done = if before.count == 0 || (extent == Extent::Safe && unsafe_ones) {
         None
     } else {
         work_out(&draft, extent, now, threads, progress)?
     };
-    let done = done.filter(|done| extent == Extent::All || done.lost.is_empty());
+    let done = done.filter(|done| extent != Extent::Safe || done.lost.is_empty());
     let Done { after, steps, broken, lost } = done.unwrap_or_else(|| Done::nothing(before.clone()));
     if !steps.0.is_empty() {
         draft.check_failed()?;
@@ -161,7 +180,14 @@ fn work_out(
     if let Some(what) = not_repaired(&sb) {
         return Err(refused(&what));
     }
-    packs::mend(draft, &sb, extent == Extent::All)?;
+    packs::mend(draft, &sb, extent != Extent::Safe)?;
+    let kept = match extent {
+        Extent::Rebuild { .. } => Some(rescue::kept(Box::new(draft.fork()), sb.clone(), CACHE_BYTES)?),
+        _ => None,
+    };
+    if let Some(kept) = kept.as_ref().filter(|kept| !kept.has_checkpoint) {
+        rebuild::checkpoint(draft, &sb, kept.version + 1);
+    }
     let open = || Volume::open(vec![Box::new(draft.fork())], CACHE_BYTES);
     let old = match open() {
         Ok(old) => old,
@@ -169,6 +195,9 @@ fn work_out(
         Err(Error::Corrupt(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
+    if let Some(kept) = &kept {
+        rebuild::tables(draft, kept)?;
+    }
     let report = look(draft, threads, progress)?;
     if report.count == 0 && settle::is_of_super_blocks(draft, &old) {
         return Ok(Some(Done { steps: settle::steps(draft, &old, &[])?, ..Done::nothing(report) }));
@@ -184,6 +213,17 @@ fn work_out(
     }
     let steps = settle::steps(draft, &old, &chain)?;
     Ok(Some(Done { after, steps, broken: work.broken, lost: work.lost }))
+}
+
+/// The report about a volume that has lost both super blocks.
+fn without_super_block(error: &Error) -> Report {
+    let lost = |number| Finding {
+        code: Code::SuperBlock,
+        object: Object::SuperBlock(number),
+        detail: error.to_string(),
+        cure: Cure::Place,
+    };
+    Report { findings: vec![lost(1), lost(2)], count: 2, ..Report::default() }
 }
 
 fn name(finding: &Finding) -> String {

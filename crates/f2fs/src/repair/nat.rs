@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Numbers that the volume keeps for itself, and the address that stands there.
-const HIDDEN: [(u32, u32); 3] = [(0, 0), (1, 1), (2, 1)];
+pub(super) const HIDDEN: [(u32, u32); 3] = [(0, 0), (1, 1), (2, 1)];
 
 /// Mends one finding.
 pub(super) fn mend(bench: &Bench, strays: &Strays, finding: &Finding) -> Result<()> {

@@ -18,7 +18,7 @@ use crate::{
 
 /// Logs of data; as many of nodes follow.
 pub(super) const DATA_LOGS: usize = 3;
-const LOGS: u32 = 6;
+pub(super) const LOGS: u32 = 6;
 
 /// Flags of states that a pack written here does not have.
 const DROPPED: [CpFlags; 6] = [

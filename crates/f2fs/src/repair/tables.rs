@@ -87,7 +87,7 @@ fn mend_kind(bench: &mut Bench, log: usize) -> Result<()> {
 
 /// Lets a log go on in a free segment, or in the holes of one of its kind. The summary of the one that it leaves goes
 /// to the SSA, where the next look compares it.
-fn turn(bench: &mut Bench, log: usize) -> Result<()> {
+pub(super) fn turn(bench: &mut Bench, log: usize) -> Result<()> {
     let segments = bench.volume.super_block().main_segments();
     let kind = field(log as u64)?;
     let mut found = None;
@@ -98,7 +98,7 @@ fn turn(bench: &mut Bench, log: usize) -> Result<()> {
             break;
         }
         let hole = (0..BLOCKS).find(|offset| !entry.is_valid(*offset));
-        if let Some(hole) = hole.filter(|_| entry.kind == kind && found.is_none()) {
+        if let Some(hole) = hole.filter(|_| is_node(entry.kind) == is_node(kind) && found.is_none()) {
             found = Some((segno, hole, entry));
         }
     }

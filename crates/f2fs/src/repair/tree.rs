@@ -35,25 +35,33 @@ pub(super) fn block_of(bench: &Bench, inode: &Inode, block: &[u8], index: u64) -
 
 /// All blocks of a directory or file, in their order.
 pub(super) fn blocks_of(bench: &Bench, inode: &Inode, block: &[u8]) -> Vec<(u64, BlockAddr)> {
-    let own = inode.own_addrs();
-    let mut found = addresses(block.get(inode.addrs_at()..).unwrap_or_default(), 0, own);
-    let per_node = bench.volume.block_size().node_words();
-    let places = [1, 2, 3, 4 + per_node, 5 + 2 * per_node];
-    let mut first = own.into();
-    for ((nid, place), levels) in inode.nids(block).into_iter().zip(places).zip([0, 0, 1, 1, 2]) {
-        let branch = Branch { nid, place, levels, first };
-        first += branch.span(inode, per_node);
-        branch.collect(bench, inode, block, &mut found);
-    }
+    let mut found = addresses(block.get(inode.addrs_at()..).unwrap_or_default(), 0, inode.own_addrs());
+    each_node(bench, inode, block, &mut |branch, node| {
+        if branch.levels == 0 {
+            found.append(&mut addresses(node, branch.first, inode.node_addrs()));
+        }
+    });
     found.retain(|(_, addr)| bench.volume.is_main(*addr));
     found
 }
 
+/// Visits all nodes below an inode, each in front of those below it.
+pub(super) fn each_node(bench: &Bench, inode: &Inode, block: &[u8], visit: &mut dyn FnMut(&Branch, &[u8])) {
+    let per_node = bench.volume.block_size().node_words();
+    let places = [1, 2, 3, 4 + per_node, 5 + 2 * per_node];
+    let mut first = inode.own_addrs().into();
+    for ((nid, place), levels) in inode.nids(block).into_iter().zip(places).zip([0, 0, 1, 1, 2]) {
+        let branch = Branch { nid, place, levels, first };
+        first += branch.span(inode, per_node);
+        branch.each(bench, inode, block, visit);
+    }
+}
+
 /// A node, its place in the inode, the levels of nodes below it, and its first block.
-struct Branch {
-    nid: Nid,
+pub(super) struct Branch {
+    pub(super) nid: Nid,
     place: u32,
-    levels: u32,
+    pub(super) levels: u32,
     first: u64,
 }
 
@@ -63,19 +71,17 @@ impl Branch {
         u64::from(inode.node_addrs()) * u64::from(per_node).pow(self.levels)
     }
 
-    fn collect(&self, bench: &Bench, inode: &Inode, block: &[u8], found: &mut Vec<(u64, BlockAddr)>) {
+    fn each(&self, bench: &Bench, inode: &Inode, block: &[u8], visit: &mut dyn FnMut(&Branch, &[u8])) {
         let Some(node) = bench.node_of(self.nid, block, NodeOffset(self.place)) else { return };
-        let Some(levels) = self.levels.checked_sub(1) else {
-            found.append(&mut addresses(&node, self.first, inode.node_addrs()));
-            return;
-        };
+        visit(self, &node);
+        let Some(levels) = self.levels.checked_sub(1) else { return };
         let per_node = bench.volume.block_size().node_words();
         let behind = if levels == 0 { 1 } else { per_node + 1 };
         let (mut place, mut first) = (self.place + 1, self.first);
         for word in node.chunks_exact(4).take(per_node as usize) {
             let branch = Branch { nid: Nid(word_at(word, 0).unwrap_or_default()), place, levels, first };
             (place, first) = (place + behind, first + branch.span(inode, per_node));
-            branch.collect(bench, inode, block, found);
+            branch.each(bench, inode, block, visit);
         }
     }
 }

@@ -28,7 +28,8 @@ struct Inodes {
     /// Those that say how much room their attributes have, and those that leave it to the volume.
     flexible: u64,
     fixed: u64,
-    compressed: u64,
+    /// Features that some of them use.
+    used: Features,
 }
 
 /// A super block for a medium without one, whose volume had this identity; `None` if no inode is on it.
@@ -43,6 +44,7 @@ pub(super) fn super_block(disk: &dyn ReadAt, uuid: [u8; 16]) -> Option<SuperBloc
     let mut raw = RawSuperBlock::blank(BLOCK, shape.features);
     geometry.fill(&shape, &mut raw);
     raw.set_uuid(uuid);
+    raw.switch_on(shape.features);
     SuperBlock::from_raw(raw).ok()
 }
 
@@ -65,30 +67,23 @@ impl Inodes {
 
     fn look(&mut self, addr: u64, block: &[u8], blocks: u64) {
         let Some(footer) = NodeFooter::of(block).filter(|footer| is_inode(footer, blocks)) else { return };
-        let room = |features| {
-            let inode = Inode::from_block(footer.nid, block, BLOCK, features).ok()?;
-            Some((inode.compression().is_some(), !inode.xattr_range().is_empty()))
-        };
+        let read = |features| Inode::from_block(footer.nid, block, BLOCK, features).ok();
         let (Some(flexible), Some(fixed)) =
-            (room(Features::FLEXIBLE_INLINE_XATTR), room(Features::default()))
+            (read(Features::FLEXIBLE_INLINE_XATTR), read(Features::default()))
         else {
             return;
         };
         self.first.get_or_insert(addr);
-        self.compressed += u64::from(flexible.0);
-        self.flexible += u64::from(flexible.1);
-        self.fixed += u64::from(fixed.1 && !flexible.1);
+        let has_room = |inode: &Inode| !inode.xattr_range().is_empty();
+        self.flexible += u64::from(has_room(&flexible));
+        self.fixed += u64::from(has_room(&fixed) && !has_room(&flexible));
+        self.used = self.used.with(flexible.uses());
     }
 
-    /// The features that change how these inodes are read, and those that change nothing where they are not used.
+    /// The features that these inodes need to be read.
     fn features(&self) -> Features {
-        let unused = [Features::EXTRA_ATTR, Features::INODE_CRTIME, Features::ENCRYPT, Features::VERITY];
-        let features = unused.into_iter().fold(Features::CASEFOLD, Features::with);
-        let seen = [
-            (self.flexible > self.fixed, Features::FLEXIBLE_INLINE_XATTR),
-            (self.compressed > 0, Features::COMPRESSION),
-        ];
-        seen.into_iter().filter(|(is_seen, _)| *is_seen).fold(features, |all, (_, one)| all.with(one))
+        let is_flexible = self.flexible > self.fixed;
+        if is_flexible { self.used.with(Features::FLEXIBLE_INLINE_XATTR) } else { self.used }
     }
 }
 

@@ -12,7 +12,7 @@ mod undelete;
 mod unnamed;
 mod view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_media::ReadAt;
 use pumice_vfs::{FileSystem, Ino};
@@ -27,9 +27,10 @@ use self::{
     view::{Made, View},
 };
 use crate::{
+    crypt::Keyring,
     error::{Error, Result},
     fs::F2fs,
-    layout::{NatEntry, Nid},
+    layout::{Checkpoint, NatEntry, Nid, SuperBlock},
     nodes::Nodes,
     volume::{Volume, read_super_block},
 };
@@ -66,6 +67,38 @@ pub struct Found {
     pub has_checkpoint: bool,
 }
 
+/// The nodes of all inodes that have a name, or may have had one: what a rescue copies out.
+pub(crate) struct Kept {
+    pub(crate) nodes: BTreeMap<Nid, NatEntry>,
+    /// The newest version of a checkpoint that is known.
+    pub(crate) version: u64,
+    /// Checkpoints were there.
+    pub(crate) has_checkpoint: bool,
+}
+
+/// The super block of a volume; if both are lost the one that fits what is there.
+pub(crate) fn super_block(disk: &dyn ReadAt, uuid: [u8; 16]) -> Result<SuperBlock> {
+    read_super_block(disk).or_else(|error| geometry::super_block(disk, uuid).ok_or(error))
+}
+
+/// Searches a volume on one device for what is to be kept of it.
+pub(crate) fn kept(disk: Box<dyn ReadAt>, sb: SuperBlock, cache_bytes: usize) -> Result<Kept> {
+    let (volume, has_checkpoint) = Volume::open_without_roots(vec![disk], sb, cache_bytes)?;
+    let wanted = if has_checkpoint { Wanted::Stored } else { Wanted::Newest };
+    let stored = volume.packs().iter().flatten().map(Checkpoint::version).max().unwrap_or_default();
+    let scan::Found { mut nodes, promised, version, .. } = scan(&volume, wanted);
+    let version = stored.max(version.into());
+    let promised = if has_checkpoint { BTreeSet::new() } else { promised };
+    let fs = F2fs::over(Nodes::new(volume.with_nodes(nodes.clone())), Keyring::default(), None);
+    let kept = names(&fs, &inodes(&nodes), &promised).kept;
+    nodes.retain(|_, entry| kept.contains(&entry.ino));
+    Ok(Kept { nodes, version, has_checkpoint })
+}
+
+fn inodes(nodes: &BTreeMap<Nid, NatEntry>) -> BTreeSet<Nid> {
+    nodes.iter().filter(|(nid, entry)| **nid == entry.ino).map(|(nid, _)| *nid).collect()
+}
+
 impl Rescue {
     /// Searches a volume, from its devices in the order of its super block.
     ///
@@ -76,14 +109,12 @@ impl Rescue {
     /// If neither a super block nor an inode is left. All other damage is passed over.
     pub fn open(disks: Vec<Box<dyn ReadAt>>, options: RescueOptions) -> Result<Rescue> {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
-        let read = read_super_block(&**first);
-        let has_super_block = read.is_ok();
-        let sb = read.or_else(|error| geometry::super_block(&**first, options.uuid).ok_or(error))?;
+        let has_super_block = read_super_block(&**first).is_ok();
+        let sb = super_block(&**first, options.uuid)?;
         let (volume, has_checkpoint) = Volume::open_without_roots(disks, sb, options.cache_bytes)?;
         let wanted = if has_checkpoint { Wanted::Stored } else { Wanted::Newest };
-        let scan::Found { nodes, promised, unread } = scan(&volume, wanted);
-        let is_inode = |(nid, entry): (&Nid, &NatEntry)| (*nid == entry.ino).then_some(*nid);
-        let inodes: BTreeSet<Nid> = nodes.iter().filter_map(is_inode).collect();
+        let scan::Found { nodes, promised, unread, .. } = scan(&volume, wanted);
+        let inodes = inodes(&nodes);
         let now = options.recover.filter(|_| has_checkpoint);
         let fs = F2fs::over(Nodes::new(volume.with_nodes(nodes)), options.keys, now);
         // With a checkpoint they were rolled forward.

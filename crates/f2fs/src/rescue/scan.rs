@@ -56,6 +56,8 @@ pub(super) struct Found {
     pub(super) promised: BTreeSet<Nid>,
     /// Blocks of the main area that cannot be read.
     pub(super) unread: u64,
+    /// The newest checkpoint that one of them was written behind.
+    pub(super) version: u32,
 }
 
 /// The nodes that are looked for.
@@ -98,10 +100,11 @@ pub(super) fn scan(volume: &Volume, wanted: Wanted) -> Found {
         scan.segment(segno, start, &mut buffer);
     }
     scan.decide();
-    let promised = scan.promised();
+    let version = scan.newest_version();
+    let promised = scan.promised(version);
     let entry = |seen: Seen| NatEntry { version: 0, ino: seen.ino, addr: seen.addr };
     let nodes = scan.newest.into_iter().map(|(nid, seen)| (nid, entry(seen))).collect();
-    Found { nodes, promised, unread: scan.unread }
+    Found { nodes, promised, unread: scan.unread, version }
 }
 
 impl Scan<'_> {
@@ -217,11 +220,17 @@ impl Scan<'_> {
         }
     }
 
-    fn promised(&self) -> BTreeSet<Nid> {
-        let sound = || self.newest.iter().filter(|(_, seen)| seen.trust != Trust::Doubtful);
+    fn sound(&self) -> impl Iterator<Item = (&Nid, &Seen)> {
+        self.newest.iter().filter(|(_, seen)| seen.trust != Trust::Doubtful)
+    }
+
+    fn newest_version(&self) -> u32 {
         let newer = |one: u32, other: u32| if is_newer(other, one) { other } else { one };
-        let newest = sound().map(|(_, seen)| seen.version).fold(0, newer);
-        let promised = sound().filter(|(_, seen)| seen.is_promised && seen.version == newest);
+        self.sound().map(|(_, seen)| seen.version).fold(0, newer)
+    }
+
+    fn promised(&self, newest: u32) -> BTreeSet<Nid> {
+        let promised = self.sound().filter(|(_, seen)| seen.is_promised && seen.version == newest);
         promised.map(|(nid, _)| *nid).collect()
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Names {
     pub(super) deleted: Vec<Nid>,
     /// Names of inodes that were not found.
     pub(super) missing: u64,
+    /// All inodes with a name, a guessed one too, and quota files.
+    pub(super) kept: BTreeSet<Nid>,
 }
 
 /// A walk over directories, from several starts.
@@ -56,10 +58,11 @@ pub(super) fn names(fs: &F2fs, nids: &BTreeSet<Nid>, promised: &BTreeSet<Nid>) -
     let (named, above, broken) = Default::default();
     let mut walk = Walk { fs, nids, named, above, broken, missing: 0 };
     walk.from(root);
-    let mut all = Names { missing: walk.missing, ..Names::default() };
+    let mut all = Names { missing: walk.missing, kept: walk.named.clone(), ..Names::default() };
     all.directories = walk.named.iter().filter(|ino| walk.above.contains_key(*ino)).count() as u64;
     all.files = walk.named.len() as u64 - all.directories;
     let hidden = fs.volume().super_block().quota_inodes();
+    all.kept.extend(hidden.iter().filter(|ino| nids.contains(ino)));
     let is_nameless = |ino: &&Nid| !walk.named.contains(ino) && !hidden.contains(ino);
     let nameless: Vec<Nid> = nids.iter().filter(is_nameless).copied().collect();
     // A whole tree misses nobody.
@@ -82,6 +85,7 @@ pub(super) fn names(fs: &F2fs, nids: &BTreeSet<Nid>, promised: &BTreeSet<Nid>) -
         walk.from(guess.ino);
     }
     all.guessed = walk.named.len() as u64;
+    all.kept.append(&mut walk.named);
     all
 }
 

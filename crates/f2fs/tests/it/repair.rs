@@ -7,6 +7,7 @@ mod names;
 mod promises;
 mod root;
 pub(crate) mod tree;
+mod tune;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -2,6 +2,7 @@
 
 mod aged;
 mod deleted;
+mod rebuild;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -4,7 +4,7 @@ mod checkpoint;
 pub(crate) mod compressed;
 mod crash;
 mod discards;
-mod disk;
+pub(crate) mod disk;
 mod encrypted;
 mod faults;
 mod figures;

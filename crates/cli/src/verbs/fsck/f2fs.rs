@@ -27,7 +27,10 @@ use crate::{
 /// Threads at least and at most: beyond these the device is the limit.
 const THREADS: (usize, usize) = (2, 8);
 
-fn threads() -> usize {
+/// Bytes of a block of most volumes.
+const BLOCK_BYTES: u32 = 4096;
+
+pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1)
 }
 
@@ -44,7 +47,7 @@ pub(super) struct Mending<'a> {
 impl Mending<'_> {
     /// Checks a volume, repairs it and prints both.
     pub(super) fn run(&self) -> Outcome<u8> {
-        let disk = f2fs_disk(self.path, f2fs_block_bytes(self.path)?, self.dry_run)?;
+        let disk = f2fs_disk(self.path, self.block_bytes()?, self.dry_run)?;
         let failed = |error| Failure::new(format!("{}: {error}", self.path.display()));
         let progress = Progress::counted("check");
         let shown = &mut |done, total| progress.set(done, total);
@@ -87,6 +90,12 @@ impl Mending<'_> {
         }
         let is_left = left > 0 || (self.dry_run && before.count > 0);
         Ok(fixed | if is_left { UNCORRECTED } else { 0 })
+    }
+
+    /// Bytes of a block; of a volume that has lost its super blocks, those that nearly all have.
+    fn block_bytes(&self) -> Outcome<u32> {
+        let found = f2fs_block_bytes(self.path);
+        if matches!(self.extent, Extent::Rebuild { .. }) { Ok(found.unwrap_or(BLOCK_BYTES)) } else { found }
     }
 
     /// The file is safe before the volume is touched.

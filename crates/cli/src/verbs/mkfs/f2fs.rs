@@ -124,7 +124,7 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| format!("invalid percentage `{text}` (want 0.01 to 90)"))
 }
 
-fn feature(text: &str) -> Result<Features, String> {
+pub(crate) fn feature(text: &str) -> Result<Features, String> {
     // f2fs-tools have another word for the option than for the feature.
     let name = if text == "quota" { "quota_ino" } else { text };
     Features::by_name(name).ok_or_else(|| format!("unknown feature `{text}`"))

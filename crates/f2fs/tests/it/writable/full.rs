@@ -3,6 +3,8 @@
 //!
 //! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one.
 
+mod linux;
+
 use std::{
     collections::BTreeMap,
     sync::{
