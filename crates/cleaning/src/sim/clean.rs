@@ -72,7 +72,9 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
             self.append(page, class)?;
             self.stats.blocks_copied += 1;
         }
-        victims.iter().for_each(|(_, from)| self.placement.reclaimed(self.now, from));
+        for (_, from) in &victims {
+            self.placement.reclaimed(self.now, from);
+        }
         Ok(())
     }
 

@@ -104,9 +104,9 @@ impl Metric {
         match self {
             Self::Erasures | Self::Copied | Self::Throughput => 0,
             Self::TimeErasing | Self::TimeErasingImplied | Self::TimeCopying => 1,
-            Self::ThroughputImplied => 2,
             Self::Waf | Self::WearPeak => 3,
             Self::WearDeviation
+            | Self::ThroughputImplied
             | Self::FirstDeath
             | Self::OnePercent
             | Self::Exhausted

@@ -1,4 +1,10 @@
 //! Families of workloads: what stores are made to bear, each from a number of pages and a seed.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "small numbers"
+)]
 
 use std::{collections::VecDeque, iter, iter::from_fn};
 
