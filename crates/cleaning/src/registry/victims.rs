@@ -8,8 +8,8 @@ use crate::{
     Victim,
     placement::Groups,
     select::{
-        AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Queue, RandomOf, RoundRobin, SecondChance,
-        Windowed,
+        AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Pcmcia, Queue, RandomOf, RoundRobin,
+        SecondChance, Windowed,
     },
 };
 
@@ -50,6 +50,9 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
     }),
     Entry::with("age-threshold", "F2FS's: the emptiest above 1/N turnover of age", (1, 1024, 8), |s, n| {
         Box::new(AgeThreshold::new(s.params.logical / n.max(1), s.params.segments, s.params.pages))
+    }),
+    Entry::with("pcmcia", "greedy, but each Nth time a least worn one", (1, 1000, 20), |s, n| {
+        Box::new(Pcmcia::new(n, s.params.segments, s.params.pages))
     }),
     Entry::with("windowed", "greedy among the oldest N %", (1, 100, 50), |s, n| {
         let window = u64::from(s.params.segments) * u64::from(n) / 100;

@@ -1,15 +1,18 @@
 //! Cleaning a segment, and moving cold data for wear.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
 use super::{Sim, SimError};
 use crate::{Cleaned, Placement, Relocation, Selector, Wear};
 
 impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
-    /// Cleans one segment; false if none has anything to reclaim.
+    /// Cleans as many segments as are cleaned at once; false if none has anything to reclaim.
     pub(super) fn clean(&mut self) -> Result<bool, SimError> {
         let Some(id) = self.victim() else { return Ok(false) };
-        self.evacuate(id)?;
+        match self.params.together {
+            0 | 1 => self.evacuate(id)?,
+            many => self.evacuate_with(id, many)?,
+        }
         if let Some(relocation) = self.wear.relocation() {
             self.relocate(relocation);
         }
@@ -43,6 +46,34 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         self.rescue(&from, survivors)?;
         if !early {
             self.erase(id);
+        }
+        Ok(())
+    }
+
+    /// Moves the live pages of a segment and of the next victims, so many in all, sorted together, after all were erased.
+    fn evacuate_with(&mut self, id: u32, many: u32) -> Result<(), SimError> {
+        let mut victims = vec![(id, self.cleaned(id))];
+        let mut survivors: Vec<u32> = self.live_pages(id).collect();
+        for _ in 1..many {
+            let Some(id) = self.victim() else { break };
+            victims.push((id, self.cleaned(id)));
+            survivors.extend(self.live_pages(id));
+        }
+        for (id, from) in &victims {
+            self.wear.unsealed(*id);
+            self.stats.victim(from.segment.valid);
+            self.erase(*id);
+        }
+        self.placement.sort(self.now, &mut survivors);
+        for &page in &survivors {
+            let lay = self.place.get(page) >> self.shift;
+            let from = victims.iter().find(|(id, _)| *id == lay).map(|(_, from)| *from).unwrap_or_default();
+            let class = self.placement.cleaner_copy(self.now, page, &from);
+            self.append(page, class)?;
+            self.stats.blocks_copied += 1;
+        }
+        for (_, from) in &victims {
+            self.placement.reclaimed(self.now, from);
         }
         Ok(())
     }

@@ -17,6 +17,12 @@ pub struct Params {
     /// are. With 0 the survivors of a segment wait in memory while it is erased, as in the CAT paper; that makes the
     /// most of the space, and a power cut would lose them. 1 is the least that is safe.
     pub reserve: u32,
+    /// Free segments up to which cleaning goes on once it has begun, if more than the reserve: the high-water mark of
+    /// which the reserve is the low one (CAT paper, table 7).
+    pub high_water: u32,
+    /// Segments that are cleaned at once, at least 1. Of several the survivors wait in memory until all are erased, so
+    /// that the placement can sort them together (CAT paper, section 2.1).
+    pub together: u32,
     /// Erases that a segment withstands; it is dead after so many. `u32::MAX`: any number.
     pub endurance: u32,
     /// Above 0, a segment is cleaned after each write that finds more than this share of all written pages dead, in
@@ -28,7 +34,16 @@ pub struct Params {
 impl Params {
     /// A store with a reserve of one segment and endless endurance, cleaned for room.
     pub const fn new(segments: u32, pages: u32, logical: u32) -> Self {
-        Self { segments, pages, logical, reserve: 1, endurance: u32::MAX, garbage: 0 }
+        Self {
+            segments,
+            pages,
+            logical,
+            reserve: 1,
+            high_water: 0,
+            together: 1,
+            endurance: u32::MAX,
+            garbage: 0,
+        }
     }
 
     /// The same with some of it set.

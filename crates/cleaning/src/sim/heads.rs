@@ -30,6 +30,8 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
                 }
             } else if !self.clean()? {
                 return Ok(());
+            } else {
+                while self.wear.free() < self.params.high_water && self.clean()? {}
             }
         }
         Ok(())

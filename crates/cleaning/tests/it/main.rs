@@ -11,6 +11,7 @@ mod engine;
 mod midas;
 mod pool;
 mod read_only;
+mod regret;
 mod rivals;
 mod selectors;
 mod table4;

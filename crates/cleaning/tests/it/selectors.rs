@@ -6,7 +6,9 @@ use proptest::{prelude::*, test_runner::RngSeed};
 use pumice_cleaning::{
     Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge,
     SegmentView, Selector, Victim,
-    select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
+    select::{
+        AgeThreshold, ByChange, Cells, Grouped, Pcmcia, Queue, RandomOf, RoundRobin, SecondChance, Windowed,
+    },
     victim::{NEVER, age_score},
 };
 use pumice_knobs::CLEANING_SELECTORS;
@@ -232,6 +234,24 @@ proptest! {
             false => Vec::new(),
         };
         agree(Queue::new(SEGMENTS, CAPACITY), Box::new(plain), 0, &ops);
+    }
+
+    #[test]
+    fn pcmcia(ops in prop::collection::vec(op(), 0..150), every in 1..5_u32) {
+        let mut choices = 0;
+        let plain = move |facts: &mut Facts| {
+            if !facts.is_reclaimable() {
+                return Vec::new();
+            }
+            choices += 1;
+            if choices % every != 0 {
+                return cheapest(&Greedy, facts);
+            }
+            let views = facts.views();
+            let least = views.iter().map(|(_, view)| view.erases).min();
+            views.iter().filter(|(_, view)| Some(view.erases) == least).map(|(id, _)| *id).collect()
+        };
+        agree(Pcmcia::new(every, SEGMENTS, CAPACITY), Box::new(plain), 0, &ops);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{Medium, Sources};
 const SCHEMA: &str = "pumice.lab";
 
 /// The version of the lines that are written, and the only one that is read.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The end of a line before its checksum, which is over all in front of this.
 const CHECKSUM: &str = ",\"checksum\":\"";
@@ -149,7 +149,7 @@ mod tests {
     fn other_versions_are_refused() {
         let text = line(Record::default()).json().unwrap();
         let error = Line::parse(&text.replace("\"version\":4", "\"version\":1")).unwrap_err();
-        assert_eq!(error.to_string(), "pumice.lab version 1, want pumice.lab version 4");
+        assert_eq!(error.to_string(), "pumice.lab version 1, want pumice.lab version 5");
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub struct Known {
 
 impl Experiment<'static> {
     /// All experiments of the laboratory.
-    pub const ALL: [Experiment<'static>; 48] = [
+    pub const ALL: [Experiment<'static>; 51] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -90,6 +90,9 @@ impl Experiment<'static> {
         cat::FIG16,
         cat::FIG17,
         cat::FIG18,
+        cat::TABLE7,
+        cat::MARKS,
+        cat::TOGETHER,
         cat::READ_ONLY,
         cat::READ_ONLY_LEARNT,
         theory::THEORY,

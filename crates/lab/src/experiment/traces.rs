@@ -27,7 +27,7 @@ pub(super) const TRACES: Experiment<'static> = Experiment {
 };
 
 /// Physical blocks for each that the trace writes to.
-const ALPHAS: [f64; 3] = [1.1, 1.1765, 1.3];
+const ALPHAS: [f64; 4] = [1.075, 1.1, 1.18, 1.28];
 
 /// The victim rules that are best of all on some workload.
 const VICTIMS: [&str; 4] = ["greedy", "cost-benefit", "root-age", "cat"];

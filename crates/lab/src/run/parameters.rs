@@ -40,6 +40,10 @@ pub struct Parameters {
     pub alpha: f64,
     /// Segments kept free for the cleaner.
     pub reserve: u32,
+    /// Free segments up to which cleaning goes on once it has begun, if more than the reserve.
+    pub high_water: u32,
+    /// Segments cleaned at once.
+    pub together: u32,
     /// Percent of dead blocks above which a segment is cleaned, if not only where room is short.
     pub garbage_percent: Option<u32>,
     /// Writes before counting, without the filling.
@@ -102,6 +106,8 @@ impl Parameters {
             logical_blocks: params.logical,
             alpha: params.alpha(),
             reserve: params.reserve,
+            high_water: params.high_water,
+            together: params.together,
             garbage_percent: store.garbage,
             warm_up_writes: warm_up,
             writes: Some(writes).filter(|writes| *writes != u64::MAX),

@@ -49,6 +49,10 @@ pub struct Store {
     pub header: u32,
     /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
     pub reserve: u32,
+    /// Free segments up to which cleaning goes on once it has begun, if more than the reserve.
+    pub high_water: u32,
+    /// Segments cleaned at once, the survivors of which are sorted together.
+    pub together: u32,
     /// The dead part of all written blocks, in percent, above which a segment is cleaned after a write; none: where room
     /// is short.
     pub garbage: Option<u32>,
@@ -177,6 +181,8 @@ impl Setup {
         let endurance = self.endurance.unwrap_or(u32::MAX);
         let params = self.store.params(footprint)?.with(|it| {
             it.reserve = reserve;
+            it.high_water = self.store.high_water;
+            it.together = self.store.together;
             it.garbage = self.store.garbage.unwrap_or(0);
             it.endurance = endurance;
         });
@@ -212,6 +218,8 @@ impl Setup {
                 block: 4 << 10,
                 header: 1,
                 reserve: 0,
+                high_water: 0,
+                together: 1,
                 garbage: None,
                 room: Room::Fill(0.9),
             },

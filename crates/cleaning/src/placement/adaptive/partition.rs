@@ -69,9 +69,9 @@ impl Partition {
             sums[at + 1] = plus(&sums[at], &curve(*bin));
         }
         let full = bins.map(|bin| bin.pages > 0.0);
-        let (mut table, mut copies) = ([Best::START; BINS + 1], 0.0);
+        let (mut table, mut copies, most) = ([Best::START; BINS + 1], 0.0, self.most(live));
         for _ in 0..3 {
-            table = self.table(&sums, &full);
+            table = self.table(&sums, &full, most);
             copies = table[BINS].copies;
             let spare = (self.room - live).max(1.0);
             let want = (table[BINS].room + self.segment - live).max(1.0);
@@ -83,8 +83,15 @@ impl Partition {
         Division { group, groups, copies: copies / rates.max(1.0) }
     }
 
-    /// Entry j is the best division of the first j bins.
-    fn table(&self, sums: &[Curve; BINS + 1], full: &[bool; BINS]) -> [Best; BINS + 1] {
+    /// Heads that a store can have: what dies in them cannot be reclaimed, so that with them and a segment in reserve
+    /// sealed segments must still have room for less than all.
+    fn most(&self, live: f32) -> usize {
+        let spare = ((self.room - live) / self.segment) as usize;
+        spare.saturating_sub(2).clamp(1, GROUPS)
+    }
+
+    /// Entry j is the best division of the first j bins into so many groups at most.
+    fn table(&self, sums: &[Curve; BINS + 1], full: &[bool; BINS], most: usize) -> [Best; BINS + 1] {
         let mut best = [Best::START; BINS + 1];
         for end in 1..=BINS {
             if !full[end - 1] {
@@ -95,7 +102,7 @@ impl Partition {
             best[end].cost = f32::INFINITY;
             for from in 0..end {
                 let last = best[from];
-                if last.groups == GROUPS || (from > 0 && !full[from - 1]) {
+                if last.groups == most || (from > 0 && !full[from - 1]) {
                     continue;
                 }
                 let (copies, room) = self.cheapest(&sums[from], &sums[end]);

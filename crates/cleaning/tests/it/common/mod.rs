@@ -1,5 +1,6 @@
 //! Workloads as iterators of pages.
 
+pub(crate) mod families;
 pub(crate) mod zipf;
 
 use fastrand::Rng;

@@ -54,6 +54,8 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
             store: Store {
                 header: args.store.header,
                 reserve: args.store.reserve,
+                high_water: args.store.high_water,
+                together: args.store.together,
                 garbage: args.store.garbage,
                 room: *room,
                 ..paper.store

@@ -76,6 +76,14 @@ struct Store {
     /// erased, as in the CAT paper
     #[arg(long, value_name = "N", default_value_t = 1)]
     reserve: u32,
+    /// Free segments up to which cleaning goes on once it has begun, if more than --reserve: the
+    /// high-water mark
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    high_water: u32,
+    /// Segments cleaned at once; survivors of several wait in memory until all are erased, and
+    /// `m2` and `m3` sort them together
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    together: u32,
     /// Clean a segment after each write that finds more of all written blocks dead, not only where room is short:
     /// a log of any size, as SepBIT's authors have it
     #[arg(long, value_name = "PERCENT", value_parser = parse::garbage)]
