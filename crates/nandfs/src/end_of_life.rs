@@ -1,7 +1,7 @@
 //! The end of a volume that may not be changed any more.
 //!
-//! A chip ends once too many erase blocks are bad for the cleaner to keep moving the stored data. The volume becomes
-//! one for reading only, with a checkpoint that says so, while there is still room for it.
+//! A chip ends once too many erase blocks are bad for the cleaner to keep moving the stored data, or all but one of those
+//! for anchors. The volume becomes one for reading only, with a checkpoint that says so, while there is room for it.
 
 use alloc::format;
 
@@ -48,6 +48,12 @@ impl Volume<'_> {
         // Changed nodes count as large as nodes can be until they are measured.
         self.nodes.measure();
         if self.is_at_end() { self.end_life() } else { Ok(()) }
+    }
+
+    /// Ends the volume's life with no room for a checkpoint that says so: the last good block of anchors is full.
+    pub(crate) fn end_unwritten(&mut self) -> FsError {
+        (self.worn_out, self.read_only) = (true, true);
+        self.worn_out_error()
     }
 
     /// Writes waiting changes, marks the checkpoint as the last, and fails.
