@@ -25,7 +25,7 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::room::ROOT_BLOCKS;
 use crate::table::Page;
 use crate::tag::Desc;
-use crate::volume::Volume;
+use crate::volume::{Life, Volume};
 
 /// Words of the window kept free for changes to it until the next checkpoint.
 const WORDS_SLACK: usize = 12;
@@ -364,7 +364,7 @@ impl Volume<'_> {
         self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let (rounds, worn_out, params) = (self.patrol.rounds(), self.worn_out, self.params);
+        let (rounds, worn_out, params) = (self.patrol.rounds(), self.life != Life::Lasting, self.params);
         let encode = |log: &mut Log<'_>, left: &[u32]| {
             blocks.observe(log)?;
             let window = log.named_window(fresh);

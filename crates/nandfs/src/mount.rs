@@ -18,7 +18,7 @@ use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
-use crate::volume::Volume;
+use crate::volume::{Life, Volume};
 
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
@@ -236,8 +236,10 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let log = Log::new(flash, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
-    volume.worn_out = checkpoint.worn_out || volume.roots.are_at_last_block();
-    volume.read_only = options.read_only || volume.superblock.read_only || volume.worn_out;
+    if checkpoint.worn_out || volume.roots.are_at_last_block() {
+        volume.life = Life::Over;
+    }
+    volume.read_only = options.read_only || volume.superblock.read_only || volume.is_worn_out();
     volume.clean = checkpoint.clean;
     volume.checkpoints = checkpoint.number;
     volume.data_blocks = checkpoint.data_blocks;
