@@ -3,7 +3,8 @@
 //! A ring fills one block, then erases the other and goes on there. Pages that share cells with earlier ones are passed
 //! over. The first ring is written first, so that its newest anchor is never older than that of the second, and erases
 //! of both never meet. A ring of one good block erases the newest anchor with that: only where the other ring has
-//! one, or no good block.
+//! it. A ring whose other has no good block takes every anchor twice. The last good block of all is never erased: the
+//! rings are worn out once it is full.
 
 use alloc::vec::Vec;
 
@@ -45,12 +46,14 @@ impl Spot {
 pub(crate) struct Rings {
     /// The end of each ring; none before the first look since the mount.
     spots: [Option<Spot>; COPIES],
-    /// Sequence number of the anchor that counts; copies have the same.
+    /// Sequence number of the anchor that counts, or 0; copies have the same.
     seq: u64,
     /// A power cut may have left pages at the ends that seem erased; data written there fades.
     doubted: bool,
     /// The ring that has not the newest anchor, by a look at both or by the last write.
     behind: Option<u32>,
+    /// One good block is left of both rings, by a look at both or by the last write.
+    last: bool,
 }
 
 /// The result of a look at a ring.
@@ -59,6 +62,8 @@ struct Look {
     spot: Spot,
     /// No page that could hold a newer one is unreadable, no block that could is silent, and both are good.
     sure: bool,
+    /// Good blocks of the ring.
+    good: u32,
     /// A block that was written to and has no readable anchor.
     silent: Option<u32>,
 }
@@ -78,12 +83,12 @@ impl Rings {
     /// Rings of a chip about to get its first anchor.
     pub(crate) fn blank(shape: Shape) -> Rings {
         let spot = |ring| Some(Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() });
-        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false, behind: None }
+        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false, behind: None, last: false }
     }
 
     /// Rings of a chip that has no anchors any more.
     pub(crate) fn lost() -> Rings {
-        Rings { spots: [None; COPIES], seq: 0, doubted: true, behind: None }
+        Rings { spots: [None; COPIES], seq: 0, doubted: true, behind: None, last: false }
     }
 
     /// Finds the newest anchor with this magic. Reads each block of the first ring once, searches one of them by halves
@@ -94,11 +99,12 @@ impl Rings {
         magic: [u8; 8],
     ) -> Result<Option<(Anchor, Rings)>, NandError> {
         let mut rings = Rings::lost();
-        let mut best: Option<Newest<Anchor>> = None;
+        let (mut best, mut good): (Option<Newest<Anchor>>, u32) = (None, 0);
         for (ring, spot) in (0..).zip(&mut rings.spots) {
             let look = look(medium, ring, magic)?;
             *spot = Some(look.spot);
             let sure = look.sure;
+            good += look.good;
             let found = look.newest.filter(|found| best.as_ref().is_none_or(|best| best.seq < found.seq));
             best = found.or(best);
             if sure && best.as_ref().is_some_and(Newest::is_last) {
@@ -106,12 +112,18 @@ impl Rings {
             }
         }
         rings.seq = best.as_ref().map_or(0, |best| best.seq);
+        rings.last = good == 1;
         Ok(best.map(|best| (best.root, rings)))
     }
 
     /// The sequence number of the anchor that counts.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// True if one good block is left of both rings: anchors are written until it is full.
+    pub(crate) fn is_last_block(&self) -> bool {
+        self.last
     }
 
     /// Finds the end of each ring, before the first write after a mount. A page touched by a power cut may have a tag
@@ -157,8 +169,8 @@ impl Rings {
         Ok(seqs.iter().all(|seq| seq.is_some() && Some(seq) == seqs.first()))
     }
 
-    /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds, but for
-    /// one with the only newest anchor.
+    /// Writes an anchor to both rings, with the same sequence number, or twice to one whose other has no good block; false
+    /// if no block holds it, but for one with the only newest anchor.
     pub(crate) fn write(
         &mut self,
         medium: &mut Medium<'_>,
@@ -167,7 +179,10 @@ impl Rings {
     ) -> Result<bool, NandError> {
         let doubted = core::mem::take(&mut self.doubted);
         // Both rings may have turned out to have one good block each: the first is spared then.
-        Ok(self.write_once(medium, anchor, seq, doubted)? || self.write_once(medium, anchor, seq, doubted)?)
+        let held = self.write_once(medium, anchor, seq, doubted)?
+            || self.write_once(medium, anchor, seq, doubted)?;
+        self.last = good(medium, 0)? + good(medium, 1)? == 1;
+        Ok(held)
     }
 
     fn write_once(
@@ -178,7 +193,8 @@ impl Rings {
         doubted: bool,
     ) -> Result<bool, NandError> {
         let (payload, pages) = (payload_of(medium, anchor), medium.shape().pages());
-        let mut has_other = self.is_first_spare(medium, anchor.magic, doubted)?;
+        let has_none = self.seq == 0;
+        let mut has_other = has_none || self.is_first_spare(medium, anchor.magic, doubted)?;
         let (mut held, mut behind) = (false, None);
         for (ring, spot) in (0..).zip(&mut self.spots) {
             debug_assert!(spot.is_some(), "ends are found before anchors are written");
@@ -195,12 +211,31 @@ impl Rings {
             }
             held |= done.is_some();
             behind = if done.is_some() { behind } else { Some(ring) };
-            has_other = done.is_some() || good(medium, ring)? == 0;
+            has_other = done.is_some() || has_none;
         }
         if held {
-            self.behind = behind;
+            (self.behind, self.seq) = (behind, seq);
         }
-        Ok(held)
+        match behind {
+            Some(ring) if held && good(medium, ring)? == 0 => self.write_copy(medium, ring, (&payload, seq)),
+            _ => Ok(held),
+        }
+    }
+
+    /// Writes the second copy of an anchor to the ring that has the first, as the other one, `bad`, has no good block.
+    fn write_copy(
+        &mut self,
+        medium: &mut Medium<'_>,
+        bad: u32,
+        root: (&[u8], u64),
+    ) -> Result<bool, NandError> {
+        for (ring, spot) in (0..).zip(&mut self.spots).filter(|(ring, _)| *ring != bad) {
+            let Some(at) = *spot else { continue };
+            let done = write_ring(medium, ring, at, false, root)?;
+            *spot = Some(done.unwrap_or(at.ended(medium.shape().pages())));
+            return Ok(done.is_some());
+        }
+        Ok(false)
     }
 
     /// True if nothing is lost with the first ring, before that is written. If it may have to erase the only anchors that
@@ -212,19 +247,18 @@ impl Rings {
         doubted: bool,
     ) -> Result<bool, NandError> {
         let [_, Some(at)] = &mut self.spots else { return Ok(true) };
+        if good(medium, 1)? == 0 {
+            return Ok(false);
+        }
         let is_spare = self.behind == Some(0) || (self.behind.is_none() && !doubted);
         if is_spare || good(medium, 0)? == RING_BLOCKS {
             return Ok(is_spare);
-        }
-        if good(medium, 1)? == 0 {
-            return Ok(true);
         }
         let Some(newest) = look(medium, 0, magic)?.newest else { return Ok(true) };
         let payload = payload_of(medium, &newest.root);
         let end = write_ring(medium, 1, *at, true, (&payload, newest.seq))?;
         *at = end.unwrap_or(at.ended(medium.shape().pages()));
-        // Its last block may have failed.
-        Ok(end.is_some() || good(medium, 1)? == 0)
+        Ok(end.is_some())
     }
 }
 
@@ -236,7 +270,7 @@ fn payload_of(medium: &Medium<'_>, anchor: &Anchor) -> Vec<u8> {
 }
 
 /// Writes an anchor to a ring and returns the ring's new end; none if no block of the ring holds. Its own block is
-/// erased for that only if the other ring has its anchors, too, or no good block.
+/// erased for that only if the other ring has its anchors, too.
 fn write_ring(
     medium: &mut Medium<'_>,
     ring: u32,
@@ -302,12 +336,15 @@ fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Resul
 /// The newest anchor of a ring, and the ring's end.
 fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
     let shape = *medium.shape();
-    let (mut blocks, mut sure) = (Vec::new(), true);
+    let (mut blocks, mut sure, mut good) = (Vec::new(), true, 0);
     for block in (first_of(ring)..first_of(ring) + RING_BLOCKS).filter(|block| *block < shape.blocks()) {
         if medium.is_bad(block)? {
             // The other is erased with the newest anchor in it, and a cut may have left an older one there.
             sure = false;
-        } else if let Peek::Programmed(header) = medium.peek(shape.page(block, 0))? {
+            continue;
+        }
+        good += 1;
+        if let Peek::Programmed(header) = medium.peek(shape.page(block, 0))? {
             blocks.push((header.filter(|(kind, _)| *kind == ANCHOR).map(|(_, seq)| seq), block));
         }
     }
@@ -315,7 +352,7 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
     blocks.sort_unstable_by_key(|(seq, _)| core::cmp::Reverse(seq.unwrap_or(u64::MAX)));
     let full = Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() };
     sure &= blocks.iter().all(|(seq, _)| seq.is_some());
-    let mut look = Look { newest: None, spot: full, sure, silent: None };
+    let mut look = Look { newest: None, spot: full, sure, good, silent: None };
     let mut first = None;
     for (seq, block) in blocks {
         // Both may begin with the same anchor, one of them for a program behind it that failed.

@@ -202,6 +202,12 @@ impl Roots {
         self.rings.seq()
     }
 
+    /// True if one good block is left for anchors: they are written until it is full, as nothing could bring back the
+    /// newest after a cut erase.
+    pub fn are_at_last_block(&self) -> bool {
+        self.rings.is_last_block()
+    }
+
     /// The highest sequence number of the roots that were found: those written next must have higher ones.
     pub fn newest_seq(&self) -> u64 {
         self.newest

@@ -12,20 +12,20 @@ use alloc::vec::Vec;
 
 use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::NandError;
-use pumice_vfs::{FsError, Result};
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
-use crate::error::{Damage, device};
+use crate::error::device;
 use crate::log::{Log, META, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::ROOT_BLOCKS;
 use crate::table::Page;
 use crate::tag::Desc;
-use crate::volume::Volume;
+use crate::volume::{Life, Volume};
 
 /// Words of the window kept free for changes to it until the next checkpoint.
 const WORDS_SLACK: usize = 12;
@@ -310,7 +310,9 @@ impl Volume<'_> {
     fn leave_out(&mut self) -> Result<()> {
         let place = self.log.own_blocks().saturating_sub(1);
         let Some(Spare { block, erased: false }) = self.log.window.remove(place) else { return Ok(()) };
-        self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+        // The power went after an erase of it had failed.
+        let state = if self.log.flash.is_bad(block)? { State::Bad } else { State::Dirty };
+        self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;
         Ok(())
     }
 
@@ -362,7 +364,7 @@ impl Volume<'_> {
         self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let (rounds, worn_out, params) = (self.patrol.rounds(), self.worn_out, self.params);
+        let (rounds, worn_out, params) = (self.patrol.rounds(), self.life != Life::Lasting, self.params);
         let encode = |log: &mut Log<'_>, left: &[u32]| {
             blocks.observe(log)?;
             let window = log.named_window(fresh);
@@ -403,7 +405,10 @@ impl Volume<'_> {
             .encode(&params))
         };
         log.keep();
-        let left = roots.write(&mut Scribe { log, encode })?;
+        let left = match roots.write(&mut Scribe { log, encode }) {
+            Err(error) if error.errno() == Errno::ReadOnly => return Err(self.end_unwritten()),
+            left => left?,
+        };
         self.checkpoints = checkpoints;
         self.patrol.save();
         self.log.flash.medium.flush().map_err(device)?;
@@ -488,7 +493,7 @@ impl<'c, E: FnMut(&mut Log<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scrib
     }
 
     fn worn_out() -> FsError {
-        Damage::Root("no good anchor block is left").into()
+        Errno::ReadOnly.into()
     }
 }
 

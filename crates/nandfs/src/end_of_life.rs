@@ -1,19 +1,20 @@
 //! The end of a volume that may not be changed any more.
 //!
-//! A chip ends once too many erase blocks are bad for the cleaner to keep moving the stored data. The volume becomes
-//! one for reading only, with a checkpoint that says so, while there is still room for it.
+//! A chip ends once too many erase blocks are bad for the cleaner to keep moving the stored data, or all but one of those
+//! for anchors. The volume becomes one for reading only, with a checkpoint that says so, while there is room for it.
 
 use alloc::format;
 
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::volume::Volume;
+use crate::params::ANCHOR_BLOCKS;
+use crate::volume::{Life, Volume};
 
 impl Volume<'_> {
     /// Fails if the volume may not be changed.
     pub(crate) fn check_writable(&self) -> Result<()> {
         match (self.blocks.lost(), self.read_only) {
-            _ if self.worn_out => Err(self.worn_out_error()),
+            _ if self.is_worn_out() => Err(self.worn_out_error()),
             (Some(why), _) => Err(FsError::new(Errno::ReadOnly, why.into())),
             (None, true) => Err(Errno::ReadOnly.into()),
             (None, false) => Ok(()),
@@ -21,11 +22,16 @@ impl Volume<'_> {
     }
 
     fn worn_out_error(&self) -> FsError {
-        let text = format!(
-            "the chip is worn out: {} of {} erase blocks are bad, and the volume can only be read",
-            self.blocks.bad, self.params.blocks
-        );
+        let why = match self.roots.are_at_last_block() {
+            true => format!("all but one of the first {ANCHOR_BLOCKS} erase blocks"),
+            false => format!("{} of {} erase blocks", self.blocks.bad, self.params.blocks),
+        };
+        let text = format!("the chip is worn out: {why} are bad, and the volume can only be read");
         FsError::new(Errno::ReadOnly, text)
+    }
+
+    pub(crate) fn is_worn_out(&self) -> bool {
+        self.life != Life::Lasting
     }
 
     /// Fails if waiting changes cannot be written any more.
@@ -33,7 +39,7 @@ impl Volume<'_> {
         match self.blocks.lost() {
             _ if !self.has_changes() => Ok(()),
             Some(why) => Err(FsError::new(Errno::Io, why.into())),
-            None if self.worn_out => Err(self.worn_out_error()),
+            None if self.life == Life::CutShort => Err(self.worn_out_error()),
             None => Ok(()),
         }
     }
@@ -50,14 +56,23 @@ impl Volume<'_> {
         if self.is_at_end() { self.end_life() } else { Ok(()) }
     }
 
+    /// Ends the volume's life with no room for a checkpoint that says so: the last good block of anchors is full.
+    pub(crate) fn end_unwritten(&mut self) -> FsError {
+        (self.life, self.read_only) = (Life::CutShort, true);
+        self.worn_out_error()
+    }
+
     /// Writes waiting changes, marks the checkpoint as the last, and fails.
     fn end_life(&mut self) -> Result<()> {
         if self.clean {
             self.mark_in_use()?;
         }
-        self.worn_out = true;
+        self.life = Life::Over;
         let done = self.checkpoint(true);
         self.read_only = true;
+        if done.is_err() {
+            self.life = Life::CutShort;
+        }
         done?;
         Err(self.worn_out_error())
     }

@@ -93,7 +93,7 @@ impl<N> NandFs<N> {
                 rebuilt_pages: volume.patrol.rounds().rebuilt_pages,
                 corrected_bits: volume.patrol.rounds().corrected_bits,
                 levelled_pages: pages(volume.leveler.moved_bytes()),
-                worn_out: volume.worn_out,
+                worn_out: volume.is_worn_out(),
             })
         })
     }

@@ -18,7 +18,7 @@ use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
-use crate::volume::Volume;
+use crate::volume::{Life, Volume};
 
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
@@ -92,13 +92,15 @@ pub(crate) fn format(
 
 /// Blocks of the first window, at the most, besides those for the table of blocks.
 const FIRST_WINDOW: usize = 32;
+/// Good blocks that anchors need: a single one is never erased, and is the end of a chip.
+const ANCHORS_LEAST: u32 = 2;
 
 impl Volume<'_> {
     /// Finds the bad blocks, erases the rest, and opens a first window: bad blocks all over a chip change every page of
     /// the table of blocks, and all of these are written at once.
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
         let blocks = self.params.blocks;
-        let (mut good, mut table_pages, mut leaf) = (0, 0, None);
+        let (mut good, mut anchors, mut table_pages, mut leaf) = (0, 0, 0, None);
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
@@ -111,6 +113,7 @@ impl Volume<'_> {
                 (false, false) => State::Erased,
             };
             self.blocks.free += u32::from(state == State::Erased);
+            anchors += u32::from(state == State::Anchor);
             if state == State::Erased {
                 good += 1;
                 let tables = (table_pages / self.params.pages_per_block) as usize;
@@ -131,6 +134,11 @@ impl Volume<'_> {
                 Errno::Invalid,
                 format!("only {good} good blocks: too few for a file system"),
             ));
+        }
+        if anchors < ANCHORS_LEAST {
+            let text =
+                format!("only {anchors} of the first {ANCHOR_BLOCKS} blocks are good: too few for anchors");
+            return Err(FsError::new(Errno::Invalid, text));
         }
         Ok(())
     }
@@ -228,8 +236,10 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let log = Log::new(flash, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
-    volume.worn_out = checkpoint.worn_out;
-    volume.read_only = options.read_only || volume.superblock.read_only || volume.worn_out;
+    if checkpoint.worn_out || volume.roots.are_at_last_block() {
+        volume.life = Life::Over;
+    }
+    volume.read_only = options.read_only || volume.superblock.read_only || volume.is_worn_out();
     volume.clean = checkpoint.clean;
     volume.checkpoints = checkpoint.number;
     volume.data_blocks = checkpoint.data_blocks;

@@ -227,12 +227,13 @@ impl Volume<'_> {
         u64::from(good) * u64::from(self.params.usable_payload())
     }
 
-    /// True if too many blocks have gone bad: the stored data leaves cleaning less than half of the dead space held
-    /// back for it.
+    /// True if too many blocks have gone bad: one is left for anchors, or the stored data leaves cleaning less than half of
+    /// the dead space held back for it.
     pub(crate) fn is_at_end(&self) -> bool {
         let lent = u64::from((self.params.blocks / CLEANING_SHARE).max(4) / 2);
-        self.blocks.bad > 0
-            && self.used_bytes() > self.total_bytes() + lent * u64::from(self.params.block_payload())
+        let is_short = self.blocks.bad > 0
+            && self.used_bytes() > self.total_bytes() + lent * u64::from(self.params.block_payload());
+        is_short || self.roots.are_at_last_block()
     }
 
     /// Bytes that so many blocks of files take, each with its pointer.

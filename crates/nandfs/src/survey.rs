@@ -240,8 +240,12 @@ impl Surveyor<'_, '_> {
         for (spare, header) in headers {
             match header {
                 Header::Known(COPIES, seq) if *seq >= self.fence.seq => found.push((*seq, spare.block)),
-                // The first page of such a block may not be readable; a block of other pages brings nothing back.
-                Header::Unknown(_) if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
+                // The first page of such a block may not be readable; a block of other pages brings nothing back. One whose
+                // erase failed is none.
+                Header::Unknown(_)
+                    if self.log.flash.next_programmed(spare.block, 1)?.is_some()
+                        && !self.log.flash.is_bad(spare.block)? =>
+                {
                     copies.push(spare.block);
                 }
                 _ => {}

@@ -85,8 +85,17 @@ pub(crate) struct Volume<'c> {
     pub(crate) names: Names,
     pub(crate) patrol: Patrol,
     pub(crate) leveler: Leveler,
+    pub(crate) life: Life,
+}
+
+/// Whether the chip can still be written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life {
+    Lasting,
     /// Too few good blocks are left.
-    pub(crate) worn_out: bool,
+    Over,
+    /// Likewise, and no checkpoint has what was changed since the last one.
+    CutShort,
 }
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
@@ -141,7 +150,7 @@ impl<'c> Volume<'c> {
             names: Names::default(),
             patrol: Patrol::resume(Rounds::default()),
             leveler,
-            worn_out: false,
+            life: Life::Lasting,
         })
     }
 

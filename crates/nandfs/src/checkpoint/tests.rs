@@ -1,4 +1,4 @@
-//! Nodes written ahead of a checkpoint, and a cut before it.
+//! Nodes written ahead of a checkpoint, and a cut before it; a window with more blocks than a record names.
 
 #![allow(
     clippy::unwrap_used,
@@ -95,6 +95,25 @@ fn a_file_can_go_with_nodes_that_were_written_ahead() {
     volume.fsync_node(file).unwrap();
     let mut volume = mounted(chip_of(volume), 1 << 22);
     assert_eq!(volume.inode(file).unwrap().size, 0);
+    let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// An erase failed in a block of the window, and the power went before a record could tell: once the window has no room for it, the
+/// table does.
+#[test]
+fn a_bad_block_that_leaves_the_window_is_told() {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:512").unwrap());
+    format(&mut chip, &FormatOptions::default(), &mut |_, _| {}).unwrap();
+    let mut volume = mounted(chip, 1 << 22);
+    volume.mark_in_use().unwrap();
+    let place = volume.log.own_blocks() - 1;
+    let block = volume.log.window[place].block;
+    volume.log.window[place].erased = false;
+    volume.log.flash.mark_bad(block).unwrap();
+    volume.leave_out().unwrap();
+    assert_eq!(volume.blocks.get(&mut volume.log, block).unwrap().state, State::Bad);
+    volume.checkpoint(true).unwrap();
     let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
     assert!(found.is_empty(), "{found:?}");
 }

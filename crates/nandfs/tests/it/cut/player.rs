@@ -78,7 +78,7 @@ impl<N: Nand + Send + 'static> Player<N> {
         let done = self.call(step);
         let mut touched = self.touched(step);
         let kept = match &done {
-            Err(error) if error.errno() == Errno::Io => return done,
+            Err(error) if matches!(error.errno(), Errno::Io | Errno::ReadOnly) => return done,
             // The model never runs full.
             Err(error) if error.errno() == Errno::NoSpace => {
                 assert!(step.may_need_space(), "{step:?}: {error}");

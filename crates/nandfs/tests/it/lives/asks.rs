@@ -76,8 +76,9 @@ impl Asks {
     /// Were it emptied, a volume would have the space of a fresh one.
     pub fn between(&mut self, chip: &SimChip, clock: &TestClock) {
         self.sessions += 1;
-        let fresh = self.fresh(chip, clock);
-        let free = emptied(chip.clone(), clock);
+        // Blocks in which programs failed are marked bad on the way.
+        let (chip, free) = emptied(chip.clone(), clock);
+        let fresh = self.fresh(&chip, clock);
         let lost = fresh.saturating_sub(free);
         self.lost = self.lost.max(lost);
         let bound = (fresh / 100).max(self.block_bytes);
@@ -110,12 +111,14 @@ fn mount(chip: SimChip, clock: &TestClock) -> NandFs<SimChip> {
     NandFs::mount(chip, options).unwrap_or_else(|error| panic!("mount: {error}"))
 }
 
-/// Free bytes once everything is taken away.
-fn emptied(chip: SimChip, clock: &TestClock) -> u64 {
+/// The chip once everything is taken away, and its free bytes.
+fn emptied(chip: SimChip, clock: &TestClock) -> (SimChip, u64) {
     let fs = mount(chip, clock);
     empty(&fs, Ino::ROOT);
     let chip = fs.unmount().unwrap_or_else(|error| panic!("unmount: {error}"));
-    mount(chip, clock).space().unwrap().free_bytes
+    let fs = mount(chip, clock);
+    let free = fs.space().unwrap().free_bytes;
+    (fs.unmount().unwrap_or_else(|error| panic!("unmount: {error}")), free)
 }
 
 fn empty(fs: &dyn FileSystem, dir: Ino) {
