@@ -54,6 +54,8 @@ pub(crate) struct F2fsOptions {
     pub(crate) discard_unit: DiscardUnit,
     /// Quotas whose limits are enforced.
     pub(crate) enforced: Vec<QuotaKind>,
+    /// An fsync of a new name keeps all others.
+    pub(crate) strict_fsync: bool,
 }
 
 impl F2fsOptions {
@@ -69,6 +71,7 @@ impl F2fsOptions {
             discard: true,
             discard_unit: DiscardUnit::default(),
             enforced: Vec::new(),
+            strict_fsync: false,
         }
     }
 }

@@ -360,6 +360,7 @@ fn write_f2fs(
         discard: context.f2fs.discard,
         discard_unit: context.f2fs.discard_unit,
         enforced: context.f2fs.enforced.clone(),
+        strict_fsync: context.f2fs.strict_fsync,
         keys: master_keys(context)?,
         clock: Box::new(now),
     };

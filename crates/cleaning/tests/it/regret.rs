@@ -1,20 +1,20 @@
 //! The regret of the default: its cost above that of the best fixed pair of victim and placement, by families of
-//! workloads that a lot divided: one half to develop on, one half looked at when a change is done.
-//!
-//! `cargo test --release --test cleaning regret::table -- --ignored --nocapture`
+//! workloads. A lot divided these: one half to develop on, one half looked at when a change is done. The table comes from
+//! `cargo test --release --test cleaning regret::table -- --ignored --nocapture`.
 //!
 //! The worst are logs beside random writes of the same rate: a user's pages of both have one history, and share a head.
 //! Designs that were tried, and the mean regret of the half developed on (-2.8 % before, on 40 of its stores):
 //!
-//! 1. A state for pages written in order, with heads of its own, by a curve of lifetimes that end together: a log beside
-//!    random writes costs 0.5 % more in place of 12, but the mean is +6.5 %, for places that are hot by Zipf's law look
-//!    like runs and files die by chance. With a softer curve (Erlang's) the mean is +7.3 %.
+//! 1. A state for pages written in order, with heads of its own, by a curve of lifetimes that end together. A log beside
+//!    random writes costs 0.5 % more in place of 12, but the mean is +6.5 %: places that are hot by Zipf's law look like
+//!    runs, and files die by chance. With a softer curve (Erlang's) the mean is +7.3 %.
 //! 2. Where pages die together, a trial of `sepbit:6` for two turnovers, kept if it copies less: -2.4 %. The trial costs
 //!    more than it wins, and loads that change mislead it.
 //! 3. Eight runs followed at once, so that a log beside others keeps its head: -2.8 %, and no log gains 1 %.
 //!
-//! With `root-age` in place of the default's own selector the mean is +0.5 %. What stayed: pages die apart again from 0.7
-//! of the expected copies on, not 0.9, which independent pages seldom reach; and no more heads than spare room allows.
+//! With `root-age` in place of the default's own selector the mean is +0.5 %. Two changes stayed. Pages die apart again
+//! from 0.7 of the expected copies on, not 0.9, which independent pages seldom reach. And there are no more heads than
+//! spare room allows.
 
 use std::{collections::BTreeMap, sync::Mutex, thread};
 

@@ -191,7 +191,7 @@ const LINUX: &str = "background_gc=on background_gc=off !background_gc=sync !dis
     barrier nobarrier fastboot extent_cache noextent_cache age_extent_cache data_flush !reserve_root=9 !resuid=1 !resgid=1 \
     mode=adaptive mode=lfs !mode=fragment:block !fault_injection=7 !fault_type=1 lazytime nolazytime quota noquota usrquota \
     grpquota prjquota !usrjquota=a !grpjquota=a !prjjquota=a usrjquota= grpjquota= prjjquota= jqfmt=vfsv1 !jqfmt=x \
-    alloc_mode=default alloc_mode=reuse fsync_mode=posix !fsync_mode=strict fsync_mode=nobarrier !test_dummy_encryption \
+    alloc_mode=default alloc_mode=reuse fsync_mode=posix fsync_mode=strict !fsync_mode=x fsync_mode=nobarrier !test_dummy_encryption \
     !test_dummy_encryption=v2 inlinecrypt checkpoint=enable !checkpoint=disable !checkpoint=disable:9 !checkpoint=disable:9% \
     checkpoint_merge nocheckpoint_merge compress_algorithm=lz4 compress_log_size=4 compress_extension=txt \
     nocompress_extension=jpg compress_chksum compress_mode=fs !compress_mode=user compress_cache atgc gc_merge nogc_merge \

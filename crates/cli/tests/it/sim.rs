@@ -181,7 +181,7 @@ fn wrong_words_are_named_on_one_line() {
     assert_eq!(world.say("sim --endurance 0").code, 2);
     world
         .say("sim --fill 99.99%")
-        .bad(1, &["99.98 % full leaves nothing to reclaim (want --fill 97.91% or less)"]);
+        .bad(1, &["99.98 % full leaves nothing to reclaim (want --fill 98.95% or less)"]);
 }
 
 /// A store that needs 24 GiB, with an address space of 2: refused before anything is allocated.

@@ -16,10 +16,17 @@ const DEPTH_MAX: usize = 256;
 const IN_PLACE_MAX: usize = 8;
 
 /// Makes a file as it is now outlive a power cut. `elapsed` are the seconds that the volume was mounted in its life. With `data_only`
-/// times need not be kept.
-pub(super) fn fsync(commit: &mut Commit, ino: Nid, data_only: bool, elapsed: u64) -> Result<()> {
+/// times need not be kept. If it is `strict` all other names are kept with a new one.
+pub(super) fn fsync(
+    commit: &mut Commit,
+    ino: Nid,
+    data_only: bool,
+    strict: bool,
+    elapsed: u64,
+) -> Result<()> {
     let inode = commit.tree().inode(ino)?;
-    if !is_chained(commit, &inode)? {
+    let is_named_alone = strict && commit.tree().blocks().nodes().promises().must_name(ino);
+    if is_named_alone || !is_chained(commit, &inode)? {
         commit.commit(elapsed)?;
         return commit.tree_mut().find_name(ino);
     }

@@ -83,6 +83,7 @@ pub struct WritableF2fs {
     limited: Option<Box<WritableF2fs>>,
     /// Quotas limit its callers.
     is_limited: bool,
+    strict_fsync: bool,
 }
 
 struct State {
@@ -117,10 +118,10 @@ impl WritableF2fs {
         let Opened { tree, recovery, reserve, elapsed, .. } = opened;
         let commit = Commit::new(tree, options.idle_cleaning, reserve);
         let state = Arc::new(Mutex::new(State { commit, failed: None }));
-        let (clock, start) = (Arc::new(options.clock), (now, elapsed));
+        let (clock, start, strict_fsync) = (Arc::new(options.clock), (now, elapsed), options.strict_fsync);
         let of = |is_limited| {
             let (state, clock) = (state.clone(), clock.clone());
-            WritableF2fs { state, clock, start, recovery, limited: None, is_limited }
+            WritableF2fs { state, clock, start, recovery, limited: None, is_limited, strict_fsync }
         };
         let limited = (!options.enforced.is_empty()).then(|| Box::new(of(true)));
         WritableF2fs { limited, ..of(false) }
@@ -545,7 +546,7 @@ impl FileSystem for WritableF2fs {
     fn fsync(&self, ino: Ino, data_only: bool) -> Result<()> {
         let nid = self.nid(ino)?;
         self.state.lock().commit.tree().inode(nid)?;
-        Ok(self.keep(|commit, elapsed| fsync::fsync(commit, nid, data_only, elapsed))?)
+        Ok(self.keep(|commit, elapsed| fsync::fsync(commit, nid, data_only, self.strict_fsync, elapsed))?)
     }
 
     fn sync(&self) -> Result<()> {

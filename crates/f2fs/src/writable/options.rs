@@ -34,6 +34,8 @@ pub struct WritableOptions {
     pub discard_unit: DiscardUnit,
     /// The quotas whose limits are enforced, on calls through [`pumice_vfs::FileSystem::limited`]. All are counted.
     pub enforced: Vec<QuotaKind>,
+    /// With an fsync of a file that has a new name all changes to names are kept. Linux calls it `fsync_mode=strict`.
+    pub strict_fsync: bool,
     /// The keys of encrypted files. Without them these are listed, and removed.
     pub keys: Option<MasterKeys>,
 }
@@ -52,7 +54,8 @@ pub struct MasterKeys {
 
 impl WritableOptions {
     /// The defaults: a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and
-    /// benefit, no extension that asks for compression, discards by segment, no limits, and no keys.
+    /// benefit, discards by segment. No extension asks for compression, there are no limits and no keys, and an fsync
+    /// keeps what POSIX asks for.
     pub fn new(clock: Clock) -> WritableOptions {
         WritableOptions {
             cache_bytes: 16 << 20,
@@ -65,6 +68,7 @@ impl WritableOptions {
             discard: true,
             discard_unit: DiscardUnit::default(),
             enforced: Vec::new(),
+            strict_fsync: false,
             keys: None,
         }
     }

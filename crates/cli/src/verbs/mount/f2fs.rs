@@ -75,6 +75,11 @@ const TABLE: &[Row] = &[
         "segment|section|block",
         Obeyed(|f2fs, value| set(&mut f2fs.discard_unit, named("discard_unit", value, &DiscardUnit::NAMED))),
     ),
+    (
+        "fsync_mode=",
+        "posix|strict|nobarrier",
+        Obeyed(|f2fs, value| set(&mut f2fs.strict_fsync, named("fsync_mode", value, &FSYNC_MODES))),
+    ),
     ("quota", "", Obeyed(|f2fs, _| add(&mut f2fs.enforced, QuotaKind::User))),
     ("usrquota", "", Obeyed(|f2fs, _| add(&mut f2fs.enforced, QuotaKind::User))),
     ("grpquota", "", Obeyed(|f2fs, _| add(&mut f2fs.enforced, QuotaKind::Group))),
@@ -131,9 +136,11 @@ const TABLE: &[Row] = &[
     ("test_dummy_encryption=", "V", Refused("keys come from --key-file")),
 ];
 
+/// The modes of fsync, and whether names are kept with it. A barrier is never left out.
+const FSYNC_MODES: [(&str, bool); 3] = [("posix", false), ("strict", true), ("nobarrier", false)];
+
 /// Options of which some values are accepted and others refused: name, the values that change nothing, and the reason.
 const BY_VALUE: &[(&str, &[&str], &str)] = &[
-    ("fsync_mode=", &["posix", "nobarrier"], "fsync promises what POSIX asks for"),
     ("checkpoint=", &["enable"], "sync always makes a checkpoint"),
     ("compress_mode=", &["fs"], "files are compressed as they are written"),
     ("errors=", &["remount-ro"], "after a failed write nothing more is written"),

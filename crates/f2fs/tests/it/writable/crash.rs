@@ -68,6 +68,25 @@ pub(crate) fn options() -> WritableOptions {
     WritableOptions { cache_bytes: 1 << 20, keys: Some(keys()), ..options }
 }
 
+/// With a strict fsync a new file takes the other names of its directory along; otherwise these may be older.
+#[test]
+fn a_strict_fsync_keeps_all_names() {
+    let kept = |strict_fsync| {
+        let live = Live::new(volume(64 << 20, &Shape::default(), &TestClock::new()));
+        let fs = mount_by(&live, WritableOptions { strict_fsync, ..options() }).unwrap();
+        fs.create(Ino::ROOT, b"old", &node(FileKind::File)).unwrap();
+        fs.sync().unwrap();
+        fs.rename(Ino::ROOT, b"old", Ino::ROOT, b"moved", RenameMode::Replace).unwrap();
+        let new = fs.create(Ino::ROOT, b"new", &node(FileKind::File)).unwrap().ino;
+        fs.fsync(new, false).unwrap();
+        drop(fs);
+        let fs = mount_by(&live, options()).unwrap();
+        fs.lookup(Ino::ROOT, b"new").unwrap();
+        fs.lookup(Ino::ROOT, b"moved").is_ok()
+    };
+    assert!(kept(true) && !kept(false));
+}
+
 /// A clock that goes on whenever it is asked.
 pub(crate) fn ticking() -> Clock {
     let clock = TestClock::new();
