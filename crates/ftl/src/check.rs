@@ -75,6 +75,8 @@ pub(crate) struct Checked<'c> {
     pub(crate) notes: Findings,
     /// Roots may have higher sequence numbers than any known one.
     pub(crate) is_adrift: bool,
+    /// [`Sought::named`].
+    pub(crate) named: Vec<u32>,
 }
 
 /// Checks the disk on a chip; `progress` is told segments done and all. Fails only if there is no disk, if it is of another
@@ -100,8 +102,7 @@ pub(crate) fn examine<'c>(
     uuid: [u8; 16],
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<Checked<'c>> {
-    let mut found = Findings::default();
-    let Sought { mut ftl, record, is_adrift } = seek(nand, uuid, &mut found)?;
+    let Sought { mut ftl, mut found, record, is_adrift, named, .. } = seek(nand, uuid)?;
     debug_assert!(ftl.mode == Mode::ReadOnly, "a check writes nothing");
     let is_recorded = record.is_some();
     let known = record.clone();
@@ -130,7 +131,7 @@ pub(crate) fn examine<'c>(
         check.roots()?;
     }
     let (fixes, notes) = (check.fixes, check.notes);
-    Ok(Checked { ftl, replayed, fixes, found, notes, is_adrift })
+    Ok(Checked { ftl, replayed, fixes, found, notes, is_adrift, named })
 }
 
 struct Check<'a, 'c> {

@@ -38,7 +38,7 @@ pub fn repair<N: Nand + Send + 'static>(
     options: RepairOptions,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<(N, Vec<Finding>)> {
-    let Checked { mut ftl, replayed, mut fixes, mut found, is_adrift, .. } =
+    let Checked { mut ftl, replayed, mut fixes, mut found, is_adrift, named, .. } =
         examine(AnyChip::own(nand), options.uuid, progress)?;
     if !fixes.possibly_lost.is_empty() {
         // Taken for torn, as the caller accepts.
@@ -58,6 +58,7 @@ pub fn repair<N: Nand + Send + 'static>(
         ftl.surveys = Surveys::default();
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
+        ftl.hold_records(named);
         let mut lost = Vec::new();
         for lba in &fixes.lost {
             let addr = ftl.addr(*lba)?;
@@ -87,6 +88,17 @@ impl Server<'_> {
         let freed = self.take_in_alone(trust, &mut Replayed::default())?;
         self.count_off_all()?;
         Ok(freed)
+    }
+
+    /// Leaves these blocks of an older record alone until there is a checkpoint.
+    fn hold_records(&mut self, named: Vec<u32>) {
+        for block in &named {
+            let is_old = self.segments.get(*block).state == State::Checkpoint && !self.roots.holds(*block);
+            if is_old && !self.record.segments.contains(block) && !self.map.holds(*block) {
+                self.segments.change(*block, |segment| segment.state = State::Free);
+            }
+        }
+        self.hold_freed(named);
     }
 
     /// Puts the tables right, and counts the live blocks of segments anew.

@@ -23,18 +23,38 @@ use crate::trims;
 /// Bytes that logical blocks may have; those that are likeliest first.
 const BLOCK_BYTES: [u32; 8] = [4096, 512, 2048, 1024, 8192, 16384, 32768, 65536];
 
+/// Records at the most that fade one after the other while they are looked for.
+const FADED_MOST: u32 = 8;
+
 /// A disk that was found, with nothing loaded.
 pub(crate) struct Sought<'c> {
     pub(crate) ftl: Server<'c>,
+    pub(crate) found: Findings,
     /// Its newest record.
     pub(crate) record: Option<Record>,
     /// The highest sequence number of its roots is not known.
     pub(crate) is_adrift: bool,
+    /// The blocks of the record that the anchors name, if a newer one was found elsewhere. A cut may have left that one, and it
+    /// may fade: these are the only others.
+    pub(crate) named: Vec<u32>,
+    /// The newest record cannot be read any more; there may be an older one.
+    has_faded: bool,
 }
 
 /// Finds a disk; `uuid` names it if nothing on the chip does.
-pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findings) -> Result<Sought<'c>> {
-    let geometry = nand.geometry();
+pub(crate) fn seek<'c>(nand: AnyChip<'c>, uuid: [u8; 16]) -> Result<Sought<'c>> {
+    let mut sought = seek_once(nand, uuid)?;
+    for _ in 0..FADED_MOST {
+        if !sought.has_faded {
+            break;
+        }
+        sought = seek_once(sought.ftl.flash.medium.into_chip(), uuid)?;
+    }
+    Ok(sought)
+}
+
+fn seek_once<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16]) -> Result<Sought<'c>> {
+    let (geometry, mut found) = (nand.geometry(), Findings::default());
     let anchored = Roots::find(&mut nand, &MAGIC)?;
     if let Some(roots) = &anchored {
         // A version or a feature that is not known is refused before anything else is looked at.
@@ -44,11 +64,11 @@ pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findin
         found.add("anchors", "no anchor can be read".into());
     }
     let newest = newest_record(&mut nand, &geometry, anchored.as_ref().map(Roots::anchor))?;
-    let is_unanchored = anchored.is_none();
+    let (is_unanchored, was_found) = (anchored.is_none(), newest.is_some());
     let anchor = match (&newest, &anchored) {
         (Some(newest), _) => newest.anchor.clone(),
         (None, Some(roots)) => roots.anchor().clone(),
-        (None, None) => anchor_by_pages(&mut nand, uuid, found)?,
+        (None, None) => anchor_by_pages(&mut nand, uuid, &mut found)?,
     };
     let (shape, mut identity) = Identity::of(&anchor, &geometry)?;
     let shape = shape.on(nand.pairing())?;
@@ -63,13 +83,14 @@ pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findin
         Some(roots) => roots,
         None => Roots::without_anchors(records, anchor.clone()).ok_or_else(lost)?,
     };
-    let mut payload = roots.find_record(&mut flash.medium, records)?;
+    let (mut payload, mut named) = (roots.find_record(&mut flash.medium, records)?, Vec::new());
     if let Some(newest) = newest.filter(|newest| Some(newest.rank) != payload.as_deref().and_then(rank)) {
         found.add("anchors", format!("erase block {} holds a newer record than they name", newest.blocks[0]));
         let mut others = Roots::without_anchors(records, anchor).ok_or_else(lost)?;
         // One that a cut had stopped may have faded since: then it was the only copy, and the one before counts again.
         let again = others.find_record(&mut flash.medium, records)?;
         if again.is_some() || payload.is_none() {
+            named.extend(roots.blocks());
             (roots, payload) = (others, again);
         }
     }
@@ -78,7 +99,8 @@ pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findin
         found.add("records", "no record of a checkpoint can be read".into());
     }
     let is_adrift = is_unanchored || record.is_none();
-    Ok(Sought { ftl: Server::assemble(flash, shape, identity, roots, CACHE_BYTES), record, is_adrift })
+    let ftl = Server::assemble(flash, shape, identity, roots, CACHE_BYTES);
+    Ok(Sought { ftl, found, has_faded: record.is_none() && was_found, record, is_adrift, named })
 }
 
 /// The rank of a record. Of two with the same number the unclean one is taken, and replayed.

@@ -176,8 +176,8 @@ impl Life {
     }
 
     fn note_start(&mut self, disk: &Ftl<Shared>, took: NandStats) {
-        // A start finds its way around what is broken.
-        if self.was_repaired || self.has_dead_pages() || self.has_bad_blocks() {
+        // A start finds its way around what is broken, and writes a record anew of which a copy is missing.
+        if took.programs > 0 || self.was_repaired || self.has_dead_pages() || self.has_bad_blocks() {
             return;
         }
         let is_first_year = self.sessions < YEAR;
@@ -415,8 +415,9 @@ fn run(from: usize) {
 /// faded and one that died, both known to the checkpoint, were missing. The record of a repair that was cut faded while the
 /// next one looked for it, which went by headers then, and brought trimmed blocks back. A copy that a repair without a
 /// checkpoint was making faded, and the next repair had erased its original. A start let a checkpoint erase what the newest
-/// summary listed, and the power went.
-const MENDED: [(u64, u64); 9] = [
+/// summary listed, and the power went. A repair took a record that the one before had left when it was cut, and erased both
+/// copies of the one that the anchors named; it was cut, too, and the newer one faded.
+const MENDED: [(u64, u64); 10] = [
     (17, 60),
     (22, 289),
     (71, 338),
@@ -426,6 +427,7 @@ const MENDED: [(u64, u64); 9] = [
     (33_260, 356),
     (33_346, 502),
     (70_115, 190),
+    (85_024, 92),
 ];
 
 #[test]
