@@ -108,7 +108,7 @@ fn records_of_another_build_stay_apart() {
         assert!(line.is_of_this_build());
         assert!(difference.unwrap().starts_with("sources is "));
     }
-    let older = kept.text.replace("\"version\":4", "\"version\":3");
+    let older = kept.text.replace("\"version\":5", "\"version\":4");
     assert_eq!(kept.with(&older, Path::new("nowhere")), (0, passed(kept.len(), 0)));
     assert_eq!(kept.now(), format!("{older}{}", kept.text));
 }

@@ -83,8 +83,8 @@ fn an_experiment_is_run_kept_and_reported() {
     }
 
     let Report { page, pictures } = report(&Experiment::ALL, dir.path()).unwrap();
-    assert_eq!(page.matches("<svg").count(), 4);
-    assert_eq!(pictures.len(), 4);
+    assert_eq!(page.matches("<svg").count(), 5);
+    assert_eq!(pictures.len(), 5);
     assert!(pictures[0].name == "cat-table4-erasures" && page.contains(&pictures[0].svg));
     assert!(page.contains("<code>pumice lab run cat-table4 --seeds 1</code>"));
     assert!(page.contains("<td class=\"known\">7103</td>") && page.contains("id=\"cat-table4\""));
@@ -261,7 +261,7 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());
-    assert!(places.contains("disk 1.1765"), "{places:?}");
+    assert!(places.contains("disk 1.075"), "{places:?}");
     assert!(series.contains("default") && series.contains("chain:4, root-age"), "{series:?}");
 
     let line =
