@@ -60,9 +60,9 @@ fn main() -> Outcome<()> {
             hash(&lab.join("src").join(part), &mut digest)?;
         }
         digest.update(&outside);
-        println!("cargo:rustc-env=PUMICE_SOURCES_{kind}={}", short(digest));
+        println!("cargo:rustc-env=SOURCES_OF_{kind}={}", short(digest));
     }
-    println!("cargo:rustc-env=PUMICE_SOURCES_EXPERIMENTS={}", experiments(&lab.join("src/experiment"))?);
+    println!("cargo:rustc-env=SOURCES_OF_EXPERIMENTS={}", experiments(&lab.join("src/experiment"))?);
     Ok(())
 }
 

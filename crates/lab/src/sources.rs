@@ -22,7 +22,7 @@ pub enum Sources {
 }
 
 /// `FILE=HASH` of each file of experiments.
-const EXPERIMENTS: &str = env!("PUMICE_SOURCES_EXPERIMENTS");
+const EXPERIMENTS: &str = env!("SOURCES_OF_EXPERIMENTS");
 
 /// The file of experiments that users describe.
 const DESCRIBED: &str = "described";
@@ -49,14 +49,14 @@ impl Sources {
     /// Their hash.
     pub(crate) fn hash(self) -> &'static str {
         match self {
-            Sources::Simulator => env!("PUMICE_SOURCES_SIMULATOR"),
-            Sources::ScaleFfs => env!("PUMICE_SOURCES_SCALEFFS"),
-            Sources::Cffs => env!("PUMICE_SOURCES_CFFS"),
-            Sources::Rcffs => env!("PUMICE_SOURCES_RCFFS"),
-            Sources::Nandfs => env!("PUMICE_SOURCES_NANDFS"),
-            Sources::Disk => env!("PUMICE_SOURCES_DISK"),
-            Sources::Server => env!("PUMICE_SOURCES_SERVER"),
-            Sources::Stack => env!("PUMICE_SOURCES_STACK"),
+            Sources::Simulator => env!("SOURCES_OF_SIMULATOR"),
+            Sources::ScaleFfs => env!("SOURCES_OF_SCALEFFS"),
+            Sources::Cffs => env!("SOURCES_OF_CFFS"),
+            Sources::Rcffs => env!("SOURCES_OF_RCFFS"),
+            Sources::Nandfs => env!("SOURCES_OF_NANDFS"),
+            Sources::Disk => env!("SOURCES_OF_DISK"),
+            Sources::Server => env!("SOURCES_OF_SERVER"),
+            Sources::Stack => env!("SOURCES_OF_STACK"),
         }
     }
 
