@@ -96,7 +96,7 @@ fn a_tree_is_kept_on_a_real_device() {
             "{TREE}
             small; tree
             large; tree; again
-            large bch=4 badblocks=0,1,2,17,126,127; tree
+            large bch=4 badblocks=0,2,17,126,127; tree
             large weakblocks=3:2,20:1,21:1,40:3 weakpages=70:1,500:1,1000:2,2000:1; tree; again
             large bitflips=1; tree
             {IN_USE}

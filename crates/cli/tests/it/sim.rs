@@ -202,7 +202,7 @@ fn experiments_are_listed_and_reported() {
     assert!(list.lines().any(|line| line.starts_with("cat-fig12 ")), "{list}");
     let list = document(&world.say("lab list --json").good(), "lab-list");
     assert!(list["experiments"].as_array().unwrap().len() >= 10);
-    world.say("lab run cat-fig99").bad(2, &["unknown experiment `cat-fig99`", "cat-fig12"]);
+    world.say("lab run cat-fig99").bad(2, &["unknown experiment `cat-fig99`", "`pumice lab list`"]);
     world.say("lab report").bad(1, &["lab: no records there"]);
     world.say("lab run traces --traces nowhere").bad(1, &["nowhere: no such file"]);
 }

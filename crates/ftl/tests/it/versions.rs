@@ -1,4 +1,4 @@
-//! Blocks of a nearly full disk are written over at random, where pages hold several of them and cleaning never rests: one
+//! Blocks of a nearly full disk are written over at random, where pages hold several of them and cleaning never rests. One
 //! write in some dozens moves the old copy of its own block while it makes room. The newer of two copies counts, whichever
 //! page was programmed last: after cuts and orderly ends none is older than its flush.
 

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn other_versions_are_refused() {
         let text = line(Record::default()).json().unwrap();
-        let error = Line::parse(&text.replace("\"version\":4", "\"version\":1")).unwrap_err();
+        let error = Line::parse(&text.replace("\"version\":5", "\"version\":1")).unwrap_err();
         assert_eq!(error.to_string(), "pumice.lab version 1, want pumice.lab version 5");
     }
 

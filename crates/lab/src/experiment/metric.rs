@@ -171,8 +171,8 @@ impl Metric {
     }
 }
 
-/// Seconds of writing and of erasing, by the times that solve two figures of the CAT paper's Pentium: 134,441 bytes/s for
-/// greedy's sequential writes with 1,567 erases for 192 MiB (table 4), and 72.06 % of that time for cleaning (figure 11).
+/// Seconds of writing and of erasing, by the times that solve two figures of the CAT paper's Pentium. Greedy's sequential
+/// writes take 134,441 bytes/s with 1,567 erases for 192 MiB (table 4), and cleaning 72.06 % of that time (figure 11).
 #[expect(clippy::cast_precision_loss, reason = "for the eye")]
 fn implied(record: &Record) -> (f64, f64) {
     const BYTE: f64 = (1.0 - 0.7206) / 134_441.0;

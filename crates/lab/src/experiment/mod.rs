@@ -135,8 +135,7 @@ impl Experiment<'static> {
     pub fn named(name: &str) -> Result<&'static Experiment<'static>, LabError> {
         const ALL: &[Experiment<'static>] = &Experiment::ALL;
         ALL.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
-            let known = Self::ALL.map(|experiment| experiment.name).join(", ");
-            LabError::Setup(format!("unknown experiment `{name}` (known: {known})"))
+            LabError::Setup(format!("unknown experiment `{name}` (`pumice lab list` shows all)"))
         })
     }
 }

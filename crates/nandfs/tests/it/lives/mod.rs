@@ -51,8 +51,8 @@ const CHIPS: [&str; 12] = [
 const SHORT: u64 = 40;
 const LONG: u64 = 520;
 
-/// Lives that failed once, by seed, with the sessions up to there: a block in which an erase had failed was taken for one of copies of
-/// parity, and one with such a block left the window.
+/// Lives that failed once, by seed, with the sessions up to there. A block in which an erase had failed was taken for one of
+/// copies of parity, and one with such a block left the window.
 const FAILED: [(u64, u64); 2] = [(70_798, 17), (72_022, 16)];
 
 /// A day, in moments of the clock, and the blocks that hold anchors.
