@@ -227,6 +227,11 @@ campaigns! {
         F2FS_CUTS of "states of each kind", such as "1000";
         Seeds(100)
     }
+    F2FS_LIVES = "f2fs: lives of years, with power cuts, other ways to mount, and volumes that are emptied" {
+        f2fs: "writable::lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "100";
+        Seeds(1)
+    }
     F2FS_FULL_STATES = "f2fs: power cuts while sections are cleaned" {
         f2fs: "writable::crash::a_power_cut_while", "writable::crash::ahead::";
         F2FS_FULL_CUTS of "states of each kind", such as "1000";

@@ -12,6 +12,7 @@ mod flags;
 mod full;
 mod kernel;
 mod linux;
+mod lives;
 mod locked;
 mod over;
 pub(crate) mod policy;

@@ -354,8 +354,11 @@ pub(crate) fn run_on(base: &Image, options: WritableOptions, seed: u64, length: 
     let is_over = options.in_place != InPlace::Never;
     let fs = mount_by(&live, options).unwrap();
     let dirs = vec![b"D".to_vec(), b"E".to_vec(), b"F".to_vec()];
-    fs.create(Ino::ROOT, b"D", &node(FileKind::Dir)).unwrap();
-    fs.create(Ino::ROOT, b"E", &node(FileKind::Dir)).unwrap();
+    for name in [b"D", b"E"] {
+        // An aged volume may have it.
+        let made = fs.create(Ino::ROOT, name, &node(FileKind::Dir));
+        assert!(made.is_ok() || fs.lookup(Ino::ROOT, name).is_ok(), "{made:?}");
+    }
     fs.sync().unwrap();
     let base = live.image();
     live.log().events.clear();
@@ -454,7 +457,7 @@ impl Recorded {
 
     /// A state is as it must be; `deep` says that power fails while it is rolled forward, too.
     #[track_caller]
-    fn judge(&self, what: &str, count: usize, image: Image, deep: Option<&mut fastrand::Rng>) {
+    pub(crate) fn judge(&self, what: &str, count: usize, image: Image, deep: Option<&mut fastrand::Rng>) {
         let what = format!("{what} of {count}");
         let image = Arc::new(image);
         sound(&what, &image);
@@ -533,6 +536,14 @@ impl Recorded {
             }
         }
         seen.len() - before
+    }
+
+    /// A state that a power cut leaves, and the number of events that were begun by then.
+    pub(crate) fn cut(&self, random: &mut fastrand::Rng) -> (usize, Image) {
+        let count = random.usize(0..=self.events.len());
+        let mut replay = Replay::new(&self.sb, self.base.clone());
+        self.events[..count].iter().for_each(|event| replay.step(event));
+        (count, replay.one_of_family(random).1)
     }
 
     /// States, drawn, evenly spread over the workload: for others to look at.
