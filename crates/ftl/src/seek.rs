@@ -42,7 +42,7 @@ pub(crate) struct Sought<'c> {
 }
 
 /// Finds a disk; `uuid` names it if nothing on the chip does.
-pub(crate) fn seek<'c>(nand: AnyChip<'c>, uuid: [u8; 16]) -> Result<Sought<'c>> {
+pub(crate) fn seek(nand: AnyChip<'_>, uuid: [u8; 16]) -> Result<Sought<'_>> {
     let mut sought = seek_once(nand, uuid)?;
     for _ in 0..FADED_MOST {
         if !sought.has_faded {
@@ -53,7 +53,7 @@ pub(crate) fn seek<'c>(nand: AnyChip<'c>, uuid: [u8; 16]) -> Result<Sought<'c>> 
     Ok(sought)
 }
 
-fn seek_once<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16]) -> Result<Sought<'c>> {
+fn seek_once(mut nand: AnyChip<'_>, uuid: [u8; 16]) -> Result<Sought<'_>> {
     let (geometry, mut found) = (nand.geometry(), Findings::default());
     let anchored = Roots::find(&mut nand, &MAGIC)?;
     if let Some(roots) = &anchored {
