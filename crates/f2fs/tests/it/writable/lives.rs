@@ -1,5 +1,5 @@
-//! Volumes that live for years, by seed: session after session of random work, mounted in other ways each time, and power
-//! that goes somewhere in most of them, or goes again while the volume is rolled forward.
+//! Volumes that live for years, by seed: session after session of random work, mounted in other ways each time. The power
+//! goes somewhere in each, and now and then again while the volume is rolled forward.
 //!
 //! After every session all that was promised is there, the check finds nothing, and the volume is written on. Emptied, it
 //! has the space of a fresh one, and a mount takes the reads of the first year.
