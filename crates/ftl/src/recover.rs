@@ -181,8 +181,8 @@ impl<'c> Server<'c> {
     }
 
     fn surveyor(&mut self) -> Surveyor<'_, 'c> {
-        let (known, flash) = (&mut self.surveys, &mut self.flash);
-        Surveyor { known, flash, shape: self.shape, leaves_out_last: false }
+        let (surveys, flash) = (&mut self.surveys, &mut self.flash);
+        Surveyor { surveys, flash, shape: self.shape, leaves_out_last: false }
     }
 
     /// True if the last summary of a segment does not count, for it may fade.

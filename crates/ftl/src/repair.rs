@@ -58,7 +58,7 @@ pub fn repair<N: Nand + Send + 'static>(
         ftl.surveys = Surveys::default();
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
-        ftl.hold_records(named);
+        ftl.hold_freed(named);
         let mut lost = Vec::new();
         for lba in &fixes.lost {
             let addr = ftl.addr(*lba)?;
@@ -88,17 +88,6 @@ impl Server<'_> {
         let freed = self.take_in_alone(trust, &mut Replayed::default())?;
         self.count_off_all()?;
         Ok(freed)
-    }
-
-    /// Leaves these blocks of an older record alone until there is a checkpoint.
-    fn hold_records(&mut self, named: Vec<u32>) {
-        for block in &named {
-            let is_old = self.segments.get(*block).state == State::Checkpoint && !self.roots.holds(*block);
-            if is_old && !self.record.segments.contains(block) && !self.map.holds(*block) {
-                self.segments.change(*block, |segment| segment.state = State::Free);
-            }
-        }
-        self.hold_freed(named);
     }
 
     /// Puts the tables right, and counts the live blocks of segments anew.

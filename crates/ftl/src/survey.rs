@@ -83,7 +83,7 @@ impl Surveys {
 
 /// Reads segments.
 pub(crate) struct Surveyor<'a, 'c> {
-    pub(crate) known: &'a mut Surveys,
+    pub(crate) surveys: &'a mut Surveys,
     pub(crate) flash: &'a mut Flash<'c>,
     pub(crate) shape: Shape,
     /// The last summary does not count.
@@ -255,12 +255,12 @@ impl Surveyor<'_, '_> {
         since: u64,
     ) -> Result<(Option<Contents>, Option<Tail>)> {
         let key = (block, self.leaves_out_last);
-        if let Some(known) = self.known.0.get(&key) {
+        if let Some(known) = self.surveys.0.get(&key) {
             return Ok(known.clone());
         }
         let found = self.survey_summaries(block, segment, since)?;
         if since > 0 {
-            self.known.0.insert(key, found.clone());
+            self.surveys.0.insert(key, found.clone());
         }
         Ok(found)
     }
@@ -468,8 +468,12 @@ mod tests {
         for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
             let (mut disk, block, segment) = with_known_segment(geometry);
             let (mut gaps, since, shape) = (Gaps::default(), disk.sequence, disk.shape);
-            let mut surveyor =
-                Surveyor { known: &mut disk.surveys, flash: &mut disk.flash, shape, leaves_out_last: false };
+            let mut surveyor = Surveyor {
+                surveys: &mut disk.surveys,
+                flash: &mut disk.flash,
+                shape,
+                leaves_out_last: false,
+            };
             let found = surveyor.survey(block, &segment, since, None, &mut gaps).unwrap();
             assert!(found.is_none(), "{geometry}");
             let judged = tails::judge(&shape, &gaps.tails, &Record::default(), &mut |_| Ok(true)).unwrap();

@@ -67,7 +67,9 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         self.placement.sort(self.now, &mut survivors);
         for &page in &survivors {
             let lay = self.place.get(page) >> self.shift;
-            let from = victims.iter().find(|(id, _)| *id == lay).map(|(_, from)| *from).unwrap_or_default();
+            let from = victims.iter().find(|(id, _)| *id == lay).map(|(_, from)| *from);
+            debug_assert!(from.is_some(), "page {page} lay in segment {lay}, which is no victim");
+            let from = from.unwrap_or_default();
             let class = self.placement.cleaner_copy(self.now, page, &from);
             self.append(page, class)?;
             self.stats.blocks_copied += 1;

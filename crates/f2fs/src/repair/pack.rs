@@ -19,6 +19,14 @@ use crate::{
 /// Logs of data; as many of nodes follow.
 pub(super) const DATA_LOGS: usize = 3;
 pub(super) const LOGS: u32 = 6;
+/// Kinds of segments, as the SIT has them.
+pub(super) const HOT_DATA: u8 = 0;
+pub(super) const WARM_DATA: u8 = 1;
+pub(super) const HOT_NODES: u8 = 3;
+pub(super) const WARM_NODES: u8 = 4;
+pub(super) const COLD_NODES: u8 = 5;
+/// Blocks of a segment.
+pub(super) const BLOCKS: u32 = 512;
 
 /// Flags of states that a pack written here does not have.
 const DROPPED: [CpFlags; 6] = [

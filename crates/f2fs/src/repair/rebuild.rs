@@ -10,7 +10,7 @@ use super::{
     bench::{Bench, put, word_at},
     draft::Draft,
     nat::HIDDEN,
-    pack::{DATA_LOGS, LOGS, Pack},
+    pack::{BLOCKS, COLD_NODES, DATA_LOGS, HOT_DATA, HOT_NODES, LOGS, Pack, WARM_DATA, WARM_NODES},
     refused, tables, tree,
 };
 use crate::{
@@ -24,15 +24,6 @@ use crate::{
     volume::nat_entry_in,
     word::word,
 };
-
-/// Kinds of segments.
-const HOT_DATA: u8 = 0;
-const WARM_DATA: u8 = 1;
-const HOT_NODES: u8 = 3;
-const WARM_NODES: u8 = 4;
-const COLD_NODES: u8 = 5;
-/// Blocks of a segment.
-const BLOCKS: u32 = 512;
 
 /// Writes a checkpoint that counts nothing into a draft, in place of both packs. Its logs stand nowhere.
 pub(super) fn checkpoint(draft: &Draft, sb: &SuperBlock, version: u64) {

@@ -3,18 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::Bench;
+use super::{
+    bench::Bench,
+    pack::{BLOCKS, WARM_DATA, WARM_NODES},
+};
 use crate::{
     error::Result,
     layout::{BlockAddr, NatEntry, Nid, SegNo, SitEntry, Summary},
     volume::Volume,
 };
-
-/// Kinds of segments for moved blocks: warm data, warm nodes.
-const WARM_DATA: u8 = 1;
-const WARM_NODES: u8 = 4;
-/// Blocks of a segment.
-const BLOCKS: u32 = 512;
 
 /// Moves all changed blocks that both states use, as far as there are free segments.
 pub(super) fn run(bench: &mut Bench, old: &Volume, chain: &[BlockAddr]) -> Result<()> {

@@ -3,7 +3,10 @@
 
 use pumice_vfs::{FileKind, Timestamp};
 
-use super::bench::{Bench, put};
+use super::{
+    bench::{Bench, put},
+    pack::HOT_NODES,
+};
 use crate::{
     check::{Code, Object, Report},
     error::Result,
@@ -13,8 +16,6 @@ use crate::{
     },
 };
 
-/// The kind of segments with the nodes of directories.
-const HOT_NODES: u8 = 3;
 /// Rights of the directory.
 const PERM: u16 = 0o755;
 

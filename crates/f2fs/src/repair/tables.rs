@@ -1,17 +1,18 @@
 //! Repairs of what can be derived from the nodes: SIT, SSA, logs, orphans, the numbers of the checkpoint.
 
-use super::{bench::Bench, field, pack::DATA_LOGS};
+use super::{
+    bench::Bench,
+    field,
+    pack::{BLOCKS, DATA_LOGS, WARM_DATA},
+};
 use crate::{
     check::{Code, Cure, Finding, Object},
     error::Result,
     layout::{Nid, SegNo, SitEntry, SummaryBlock},
 };
 
-/// Kinds of segments, and the usual one.
+/// Kinds of segments.
 const KINDS: u8 = 6;
-const WARM_DATA: u8 = 1;
-/// Blocks of a segment.
-const BLOCKS: u32 = 512;
 
 /// Mends one finding.
 pub(super) fn mend(bench: &mut Bench, finding: &Finding) -> Result<()> {
