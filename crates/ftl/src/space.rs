@@ -240,9 +240,16 @@ impl Server<'_> {
             return Next::Open;
         }
         // Cleaned segments wait for pending trims.
-        let is_waiting = waiting > batch || (!is_enough && waiting > 0) || !self.trims.is_empty();
+        let is_short = !is_enough && waiting > 0 && !self.fits_open_heads();
+        let is_waiting = waiting > batch || is_short || !self.trims.is_empty();
         let is_released = !is_open && for_commit > 0 && soon > self.kept_to_open();
         if is_waiting || is_released { Next::Release } else { Next::Clean }
+    }
+
+    /// True if a commit costs pages, and the open heads take what any one segment holds: a commit for each could cost all
+    /// that cleaning wins.
+    fn fits_open_heads(&self) -> bool {
+        self.shape.is_batched() && self.room() * self.shape.slots >= self.shape.capacity()
     }
 
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
@@ -256,11 +263,9 @@ impl Server<'_> {
                 Next::Write => return Ok(at),
                 Next::Open => drop(self.open_head(at, class)?),
                 Next::Release => self.release()?,
-                Next::Clean => {
-                    if !self.clean_or_checkpoint()? {
-                        return self.head_for_cleaner(class);
-                    }
-                }
+                Next::Clean if self.clean_or_checkpoint()? => {}
+                Next::Clean if self.waiting.held() > 0 => self.release()?,
+                Next::Clean => return self.head_for_cleaner(class),
             }
         }
         Err(FtlError::WornOut)

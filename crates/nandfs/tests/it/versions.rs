@@ -2,6 +2,7 @@
 //! hold several blocks and cleaning never rests. After cuts and orderly ends none is older than its fsync.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use pumice_knobs::NANDFS_VERSIONS;
 use pumice_media::{BlockId, Nand, SimChip};
@@ -20,11 +21,33 @@ const BLOCK: u64 = 4096;
 /// Writes of a life in `make test`.
 const WRITES: u64 = 1500;
 
-/// The known versions of a block: the one that fsync promised, and the newest.
+/// The known versions of a block.
 #[derive(Clone, Copy, Default)]
 struct Versions {
+    /// The one that fsync promised.
     promised: u64,
     newest: u64,
+    /// The newest that was ever written. A cut may have taken it, and its page may be readable still.
+    written: u64,
+}
+
+impl Versions {
+    fn write(&mut self, version: u64) {
+        (self.newest, self.written) = (version, version);
+    }
+
+    fn is(&self) -> RangeInclusive<u64> {
+        self.newest..=self.newest
+    }
+
+    fn after_a_cut(&self) -> RangeInclusive<u64> {
+        self.promised..=self.newest
+    }
+
+    /// Without anchors no tag tells which pages a mount gave up.
+    fn by_tags(&self) -> RangeInclusive<u64> {
+        self.promised..=self.written
+    }
 }
 
 struct Life {
@@ -62,7 +85,7 @@ impl Life {
         let span = if self.random.below(2) == 0 { 4.min(self.blocks) } else { self.blocks };
         let (file, block) = (self.random.below(self.files), self.random.below(span));
         self.version += 1;
-        self.known.entry((file, block)).or_default().newest = self.version;
+        self.known.entry((file, block)).or_default().write(self.version);
         let ino = Life::ino(fs, file);
         let mut bytes = vec![self.version as u8; BLOCK as usize];
         bytes[..8].copy_from_slice(&self.version.to_le_bytes());
@@ -76,19 +99,23 @@ impl Life {
     }
 
     /// Compares all blocks; their versions.
-    fn compare(&self, fs: &NandFs<Shared>, what: &str, is_exact: bool) -> BTreeMap<(u64, u64), u64> {
+    fn compare(
+        &self,
+        fs: &NandFs<Shared>,
+        what: &str,
+        allowed: impl Fn(&Versions) -> RangeInclusive<u64>,
+    ) -> BTreeMap<(u64, u64), u64> {
         let look = |(place, known): (&(u64, u64), &Versions)| {
             let (file, block) = *place;
             let mut bytes = [0; 8];
             fs.read(Life::ino(fs, file), block * BLOCK, &mut bytes)
                 .unwrap_or_else(|error| panic!("{what}: block {block} of f{file}: {error}"));
             let found = u64::from_le_bytes(bytes);
-            let least = if is_exact { known.newest } else { known.promised };
+            let allowed = allowed(known);
             assert!(
-                (least..=known.newest).contains(&found),
-                "{}, {what}: block {block} of f{file} has version {found}, want {least} to {}",
+                allowed.contains(&found),
+                "{}, {what}: block {block} of f{file} has version {found}, want {allowed:?}",
                 self.name,
-                known.newest
             );
             (*place, found)
         };
@@ -99,7 +126,7 @@ impl Life {
     fn adopt(&mut self, found: &BTreeMap<(u64, u64), u64>) {
         for (place, known) in &mut self.known {
             let found = found[place];
-            *known = Versions { promised: found, newest: found };
+            (known.promised, known.newest) = (found, found);
         }
     }
 
@@ -108,7 +135,7 @@ impl Life {
         (0..4).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let options = RepairOptions::default().with(|it| it.now = self.clock.now());
         let (chip, _) = repair(Shared::new(chip), options).unwrap();
-        self.compare(&self.mount(&chip), "after a cut, by tags", false);
+        self.compare(&self.mount(&chip), "after a cut, by tags", Versions::by_tags);
     }
 
     fn live(seed: u64, writes: u64) {
@@ -142,7 +169,7 @@ impl Life {
             if powered && life.random.below(2) == 0 {
                 fs.unmount().unwrap();
                 fs = life.mount(&shared);
-                let found = life.compare(&fs, "after an unmount", true);
+                let found = life.compare(&fs, "after an unmount", Versions::is);
                 life.adopt(&found);
                 continue;
             }
@@ -154,7 +181,7 @@ impl Life {
                 life.compare_by_tags(shared.copy());
             }
             fs = life.mount(&shared);
-            let found = life.compare(&fs, "after a cut", false);
+            let found = life.compare(&fs, "after a cut", Versions::after_a_cut);
             life.adopt(&found);
         }
         fs.unmount().unwrap();
