@@ -39,9 +39,12 @@ impl Evidence {
         };
         let mut tagged = Contents::default();
         let mut counts = shape.tagged;
+        // The start passes such a segment by: a power cut stopped its erase.
+        let mut is_erased = false;
         for index in 0..shape.pages {
             let found = flash.read(Place { block, index })?;
             if matches!(found, Found::Erased) {
+                is_erased |= index == 0;
                 continue;
             }
             // Pages may have been passed over, never the first.
@@ -88,6 +91,7 @@ impl Evidence {
         let is_known = tagged.sequences.last().is_some_and(|last| *last > 0);
         evidence.contents = match shape.tagged {
             true => Some(tagged).filter(|_| is_known),
+            false if is_erased => None,
             false => evidence.summaries.last().map(|(_, contents)| contents.clone()),
         };
         Ok(evidence)
