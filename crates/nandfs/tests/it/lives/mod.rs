@@ -116,9 +116,8 @@ impl Life {
             match NandFs::mount(self.shared.clone(), options) {
                 Ok(fs) => {
                     self.shared.0.lock().unwrap().faults_mut().power_cut = None;
-                    let has_failed = self.copy().fault_counts().program_failures > 0;
                     let took = self.shared.stats() - before;
-                    self.asks.mounted(took, was_cut, has_failed, &fs.info().unwrap());
+                    self.asks.mounted(took, was_cut, &fs.info().unwrap());
                     return fs;
                 }
                 Err(error) if self.shared.is_powered() => panic!("mount: {error}"),
