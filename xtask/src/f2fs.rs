@@ -190,7 +190,8 @@ fn manifest(machine: &Machine, image: &Path, key: Option<&str>) -> Result<String
 /// The name that tools give to the recipe's key in policies of version 1.
 const DESCRIPTOR: &str = "04334e23057a6e2d";
 
-fn guest(machine: &Machine) -> Result<Guest, Failure> {
+/// A guest with the programs of F2FS.
+pub fn guest(machine: &Machine) -> Result<Guest, Failure> {
     let guest = Guest::new(machine)?;
     for name in PROGRAMS {
         guest.add_program(&installed(name)?)?;

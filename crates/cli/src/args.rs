@@ -9,7 +9,8 @@ use crate::{
     options::Common,
     verbs::{
         cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, quota, rescue, rm, scrub, seal, sim, stat, tar, tree, tune, undelete, whois,
+        mount, mv, nand, put, quota, rescue, resize, rm, scrub, seal, sim, stat, tar, tree, tune, undelete,
+        whois,
     },
 };
 
@@ -56,6 +57,7 @@ pub(crate) enum Verb {
     Quota(quota::Args),
     Seal(seal::Args),
     Tune(tune::Args),
+    Resize(resize::Args),
     Info(info::Args),
     Df(df::Args),
     Map(map::Args),
@@ -98,6 +100,7 @@ impl Verb {
             Verb::Quota(args) => args.run(context),
             Verb::Seal(args) => args.run(context),
             Verb::Tune(args) => args.run(),
+            Verb::Resize(args) => args.run(),
             Verb::Info(args) => args.run(context),
             Verb::Df(args) => args.run(context),
             Verb::Map(args) => args.run(context),

@@ -21,6 +21,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("quota", "pumice quota card.img -u 1000 --space 1G:2G"),
     ("seal", "pumice seal card.img /DCIM/1.jpg"),
     ("tune", "pumice tune -l photos card.img"),
+    ("resize", "pumice resize card.img 8G"),
     ("info", "pumice info /dev/mtd3"),
     ("df", "pumice df -h card.img"),
     ("map", "pumice map card.img /DCIM/1.jpg"),

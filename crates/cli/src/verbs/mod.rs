@@ -23,6 +23,7 @@ pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod quota;
 pub(crate) mod rescue;
+pub(crate) mod resize;
 pub(crate) mod rm;
 pub(crate) mod scrub;
 pub(crate) mod seal;

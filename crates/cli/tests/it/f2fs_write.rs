@@ -368,6 +368,31 @@ fn a_volume_is_tuned() {
 }
 
 #[test]
+fn a_volume_is_resized() {
+    let world = golden("basic");
+    let bytes = || fs::metadata(world.path("card")).unwrap().len();
+    let (own, wanted) = (bytes(), world.say("tree card").good());
+    world.say("resize card").bad(2, &["SIZE"]);
+    world.say("resize card large").bad(2, &["invalid size"]);
+    world.say("resize card 0").bad(2, &["too small"]);
+    world.say("resize none 1G").bad(1, &["none"]);
+    world.say("resize card 1M").bad(1, &["as small as"]);
+    world.say("resize card 17T").bad(1, &["card"]);
+    assert_eq!(bytes(), own, "what is refused leaves the file as it was");
+    let told = world.say("resize card 300M --dry-run").good();
+    assert!(told.contains(&format!("would set bytes: {own} -> 314572800\n")), "{told}");
+    assert_eq!(bytes(), own, "a dry run changes nothing");
+    world.say("resize card 300M").good();
+    assert_eq!(bytes(), 300 << 20);
+    world.say("fsck -n card").good();
+    let told = world.say(&format!("resize card {own}")).good();
+    assert!(told.contains(&format!("bytes: 314572800 -> {own}\n")), "{told}");
+    assert_eq!(bytes(), own);
+    world.say("fsck -n card").good();
+    assert_eq!(world.say("tree card").good(), wanted);
+}
+
+#[test]
 fn files_are_sealed_and_keep_their_content() {
     let world = golden("verity");
     let wanted = world.say("seal --dry-run --salt 00ff card /without").good();

@@ -24,6 +24,7 @@ const VERBS: &[&str] = &[
     "quota",
     "seal",
     "tune",
+    "resize",
     "info",
     "df",
     "map",

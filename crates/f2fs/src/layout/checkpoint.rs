@@ -128,6 +128,11 @@ impl RawCheckpoint {
         end + SUM_BYTES <= sb.block().width()
     }
 
+    /// Blocks in use.
+    pub(crate) fn valid_blocks(&self) -> u64 {
+        self.valid_block_count.get()
+    }
+
     /// Sets the blocks in use.
     pub(crate) fn set_valid_blocks(&mut self, count: u64) {
         self.valid_block_count = U64::new(count);

@@ -224,6 +224,11 @@ impl SuperBlock {
         self.raw.segs_per_sec.get()
     }
 
+    /// Sections of a zone.
+    pub(crate) fn sections_per_zone(&self) -> u32 {
+        self.raw.secs_per_zone.get()
+    }
+
     /// First block of checkpoint pack 1 or 2.
     pub fn checkpoint_addr(&self, pack: u8) -> BlockAddr {
         let second = if pack == 2 { self.blocks_per_segment() } else { 0 };

@@ -4,7 +4,7 @@ use crate::word::word;
 use zerocopy::little_endian::{U32, U64};
 
 use super::FormatError;
-use crate::layout::{BlockSize, Features, RawSuperBlock, SEGMENTS_MAX, SummaryLayout};
+use crate::layout::{BlockSize, Features, RawSuperBlock, SEGMENTS_MAX, SummaryLayout, SuperBlock};
 
 /// Blocks of a segment.
 pub(crate) const SEGMENT_BLOCKS: u64 = 512;
@@ -13,7 +13,7 @@ const SUPER_BLOCKS: u64 = 2;
 /// Addresses that a block can have.
 const ADDRESSES: u64 = u32::MAX as u64 - 1;
 /// Logs, each of which keeps a section of its own.
-pub(super) const LOGS: u64 = 6;
+pub(crate) const LOGS: u64 = 6;
 /// Bytes of a checkpoint's head in front of the bitmaps, and behind them the checksum.
 const HEAD_BYTES: u64 = 192;
 const SUM_BYTES: u64 = 4;
@@ -127,6 +127,51 @@ impl Geometry {
             reserved,
             overprovision,
         })
+    }
+
+    /// The areas of a volume that is there. Its reserve is not among them.
+    pub(crate) fn of(sb: &SuperBlock, large_nat: bool) -> Geometry {
+        let raw = sb.raw();
+        let of = |field: U32| u64::from(field.get());
+        Geometry {
+            blocks: raw.block_count.get(),
+            segment0: of(raw.segment0_blkaddr),
+            segments: of(raw.segment_count),
+            sit: of(raw.segment_count_sit),
+            nat: of(raw.segment_count_nat),
+            ssa: of(raw.segment_count_ssa),
+            main: of(raw.segment_count_main),
+            payload: of(raw.cp_payload),
+            large_nat,
+            reserved: 0,
+            overprovision: 0,
+        }
+    }
+
+    /// Segments in front of the main area.
+    pub(crate) fn metadata(&self) -> u64 {
+        CHECKPOINT_SEGMENTS + self.sit + self.nat + self.ssa
+    }
+
+    /// The first block of the SIT, and of the NAT.
+    pub(crate) fn sit_start(&self) -> u64 {
+        self.segment0 + CHECKPOINT_SEGMENTS * SEGMENT_BLOCKS
+    }
+
+    pub(crate) fn nat_start(&self) -> u64 {
+        self.sit_start() + self.sit * SEGMENT_BLOCKS
+    }
+
+    /// The first block of the main area.
+    pub(crate) fn main_start(&self) -> u64 {
+        self.segment0 + self.metadata() * SEGMENT_BLOCKS
+    }
+
+    /// Segments of the main area that SIT and SSA have room for.
+    pub(crate) fn room(&self, shape: &Shape) -> u64 {
+        let packed = SummaryLayout::new(shape.block, shape.features.has(Features::PACKED_SSA)).per_block;
+        let sit = self.sit / 2 * SEGMENT_BLOCKS * u64::from(shape.block.sit_entries());
+        sit.min(self.ssa * SEGMENT_BLOCKS * u64::from(packed))
     }
 
     /// Writes the areas into a super block.

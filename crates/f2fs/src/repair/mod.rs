@@ -20,7 +20,9 @@ mod packs;
 mod pointers;
 mod quota;
 mod rebuild;
+mod relay;
 mod relocate;
+mod resize;
 mod revive;
 mod root;
 mod settle;
@@ -39,6 +41,7 @@ use pumice_vfs::Timestamp;
 
 use self::{bench::Bench, draft::Draft, names::Homeless, settle::Steps, stage::Stage, strays::Strays};
 pub use self::{
+    resize::{Extents, Resizing},
     tune::{Tuning, tune},
     undo::Undo,
 };
@@ -46,7 +49,7 @@ pub use crate::recovery::BrokenPromise;
 use crate::{
     check::{Code, Cure, Finding, Object, Report, check_in_full},
     error::{Error, Result},
-    layout::{BlockAddr, Checkpoint, CpFlags, Features, SuperBlock},
+    layout::{BlockAddr, BlockSize, Checkpoint, CpFlags, Features, SuperBlock},
     nodes::Nodes,
     quota::LostLimits,
     rescue,
@@ -413,13 +416,18 @@ impl Repair {
 
     /// Writes the repair to the device that it was planned for.
     pub fn commit(self) -> Result<()> {
-        let mut medium = Medium::cached(self.device, self.draft.size(), 0, None);
-        for group in &self.steps.0 {
-            for (addr, block) in group {
-                medium.write(BlockAddr(*addr), block)?;
-            }
-            medium.flush()?;
-        }
-        Ok(())
+        write(self.device, self.draft.size(), &self.steps)
     }
+}
+
+/// Brings blocks to a device, one group after the other.
+fn write(device: Device, size: BlockSize, steps: &Steps) -> Result<()> {
+    let mut medium = Medium::cached(device, size, 0, None);
+    for group in &steps.0 {
+        for (addr, block) in group {
+            medium.write(BlockAddr(*addr), block)?;
+        }
+        medium.flush()?;
+    }
+    Ok(())
 }

@@ -74,7 +74,8 @@ pub(super) fn tables(draft: &Draft, kept: &Kept) -> Result<()> {
         }
     }
     if !kept.has_checkpoint {
-        set_reserve(&mut bench, blocks)?;
+        let main = bench.volume.super_block().main_segments();
+        set_reserve(&mut bench, main, blocks)?;
         (0..LOGS as usize).try_for_each(|log| tables::turn(&mut bench, log))?;
     }
     bench.keep();
@@ -103,10 +104,10 @@ fn write_nat(bench: &Bench, kept: &Kept) {
     }
 }
 
-/// The usual reserve, or what a fuller volume leaves of it.
-fn set_reserve(bench: &mut Bench, blocks: u64) -> Result<()> {
-    let sb = bench.volume.super_block();
-    let (main, section) = (u64::from(sb.main_segments()), u64::from(sb.segments_per_section()));
+/// The usual reserve of so many segments, or what a fuller volume leaves of it.
+pub(super) fn set_reserve(bench: &mut Bench, main: u32, blocks: u64) -> Result<()> {
+    let section = bench.volume.super_block().segments_per_section();
+    let (main, section) = (u64::from(main), u64::from(section));
     let usual = reserve(main, section, None).ok_or_else(|| refused("it is too small for a reserve"))?;
     let most = main.saturating_sub(blocks.div_ceil(BLOCKS.into())).max(1);
     let (reserved, overprovision) = (usual.0.min(most), usual.1.min(most));

@@ -37,18 +37,18 @@ impl Cleaner {
         self.job.is_some()
     }
 
-    /// Chooses the next section by `rule`, of those that `may` be cleaned. False if there is none.
+    /// Chooses the next section by `rule`, of those that `may` be cleaned, by number. False if there is none.
     pub(super) fn begin(
         &mut self,
         blocks: &mut Blocks,
         rule: Rule,
-        may: impl Fn(&SegmentView) -> bool,
+        may: impl Fn(u32, &SegmentView) -> bool,
     ) -> bool {
         debug_assert!(self.job.is_none(), "a section is being cleaned");
         self.forget_what_went(blocks);
         let left_alone = &self.left_alone;
         let writer = blocks.nodes().writer();
-        let chosen = writer.choose(rule, |at, view| !left_alone.contains_key(&at) && may(view));
+        let chosen = writer.choose(rule, |at, view| !left_alone.contains_key(&at) && may(at, view));
         let Some(section) = chosen else { return false };
         let segments = blocks.nodes_mut().writer_mut().seize(section);
         let ahead = segments.iter().copied().collect();

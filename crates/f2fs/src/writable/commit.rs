@@ -17,6 +17,9 @@ const SPARE: u64 = 4;
 const SPARE_LAST: u64 = 2;
 /// Blocks that the cleaner moves before it is asked again whether there is room for more.
 const STEP: u64 = 128;
+/// The room that it needs for them: the nodes that lead to survivors are in as many other places at worst, and each may be
+/// of an inode that loses its extent.
+const STEP_NEED: Need = Need { data: STEP, nodes: 2 * STEP };
 /// Blocks that are moved, or written, at a time while nobody waits.
 const PACE: u64 = 32;
 /// One segment in so many is to be free: with fewer, idle time makes some.
@@ -53,6 +56,8 @@ pub(super) struct Commit {
     cleaner: Cleaner,
     idle_cleaning: Option<IdleCleaning>,
     reserve: Reserve,
+    /// Sections that logs stay out of.
+    barred: Range<u32>,
     /// The number of changes at the last checkpoint, and whether it left much room.
     committed: u64,
     is_roomy: bool,
@@ -61,7 +66,7 @@ pub(super) struct Commit {
 impl Commit {
     pub(super) fn new(tree: Tree, idle_cleaning: Option<IdleCleaning>, reserve: Reserve) -> Commit {
         let cleaner = Cleaner::default();
-        Commit { tree, cleaner, idle_cleaning, reserve, committed: 0, is_roomy: false }
+        Commit { tree, cleaner, idle_cleaning, reserve, barred: 0..0, committed: 0, is_roomy: false }
     }
 
     pub(super) fn tree(&self) -> &Tree {
@@ -184,7 +189,8 @@ impl Commit {
     fn clean(&mut self, need: Need, elapsed: u64) -> Result<()> {
         let (mut best, mut idle) = (0, 0);
         while !self.has_room(need) && idle < IDLE_ROUNDS {
-            if self.gather() == 0 {
+            let barred = self.barred.clone();
+            if self.gather(EMPTIEST, |at, _| !barred.contains(&at)) == 0 {
                 break;
             }
             self.write(elapsed, false)?;
@@ -199,12 +205,11 @@ impl Commit {
     /// Cleans a little while nobody waits until a share of all segments is free; true if there is more to do.
     pub(super) fn maintain(&mut self, elapsed: u64) -> Result<bool> {
         self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
-        let is_worth_it = |view: &SegmentView| view.valid * 8 <= view.capacity * 7;
         let blocks = self.tree.blocks_mut();
         let is_short = blocks.nodes().writer().is_short(FREE_SHARE);
         let rule = self.idle_cleaning.filter(|_| is_short).map(|cleaning| idle_rule(cleaning, elapsed));
-        let has_work =
-            self.cleaner.is_busy() || rule.is_some_and(|rule| self.cleaner.begin(blocks, rule, is_worth_it));
+        let has_work = self.cleaner.is_busy()
+            || rule.is_some_and(|rule| self.cleaner.begin(blocks, rule, |_, view| is_worth_it(view)));
         if has_work && self.fits(Need { data: PACE, nodes: PACE }, SPARE_LAST, false) {
             self.cleaner.step(self.tree.blocks_mut(), PACE);
             self.tree.blocks_mut().relieve()?;
@@ -225,22 +230,40 @@ impl Commit {
         Ok(has_work && self.committed != before)
     }
 
-    /// Has survivors wait, as many as there is room for; returns how many.
-    fn gather(&mut self) -> u64 {
+    /// Has survivors of sections that `may` be cleaned, in the order of a rule, wait, as many as there is room for; returns how many.
+    fn gather(&mut self, rule: Rule, may: impl Fn(u32, &SegmentView) -> bool) -> u64 {
         let (mut count, mut sections) = (0, 0);
-        // The nodes that lead to survivors are in as many other places at worst, and each may be of an inode that loses its extent.
-        let step = Need { data: STEP, nodes: 2 * STEP };
-        while sections < SPARE && self.fits(step, 0, false) {
+        while sections < SPARE && self.fits(STEP_NEED, 0, false) {
             let blocks = self.tree.blocks_mut();
-            if !self.cleaner.is_busy()
-                && !self.cleaner.begin(blocks, |sections| choose(&Greedy, sections), |_| true)
-            {
+            if !self.cleaner.is_busy() && !self.cleaner.begin(blocks, rule, &may) {
                 break;
             }
             count += self.cleaner.step(blocks, STEP);
             sections += u64::from(!self.cleaner.is_busy());
         }
         count
+    }
+
+    /// Keeps logs out of sections, and has all blocks that stand there written elsewhere.
+    pub(super) fn vacate(&mut self, sections: &Range<u32>, elapsed: u64) -> Result<()> {
+        let nodes = self.tree.blocks_mut().nodes_mut();
+        nodes.writer_mut().bar(sections)?;
+        nodes.touch();
+        self.barred = sections.clone();
+        loop {
+            self.write(elapsed, false)?;
+            if self.tree.blocks().nodes().writer().held(sections) == 0 {
+                return Ok(());
+            }
+            self.make_room(STEP_NEED, elapsed)?;
+            // A full section must be emptied, too.
+            if self.gather(|sections| sections.next().map(|(at, _)| at), |at, _| sections.contains(&at)) == 0
+            {
+                let left = self.tree.blocks().nodes().writer().held(sections);
+                let what = format!("{left} blocks cannot be moved: they are pinned, or cannot be read");
+                return Err(Error::Unsupported(what));
+            }
+        }
     }
 
     /// Makes the present state that of the volume, if it changed. `elapsed` are the seconds that the volume was mounted
@@ -274,6 +297,14 @@ impl Commit {
         self.is_roomy = self.has_room(Need { data: ROOMY, nodes: ROOMY }) && self.has_room_for_chain(ROOMY);
         Ok(())
     }
+}
+
+/// The emptiest section first, and none that is full.
+const EMPTIEST: Rule = |sections| choose(&Greedy, sections);
+
+/// True if cleaning a section brings more than it costs.
+fn is_worth_it(view: &SegmentView) -> bool {
+    view.valid * 8 <= view.capacity * 7
 }
 
 /// The choice of a section to clean while nobody waits. A volume that is younger than the threshold has no ages to

@@ -13,6 +13,7 @@
 
 mod attributes;
 mod blocks;
+mod care;
 mod cleaner;
 mod clusters;
 mod commit;

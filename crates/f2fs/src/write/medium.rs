@@ -53,6 +53,36 @@ impl ReadAt for Device {
     }
 }
 
+impl BlockDevice for Device {
+    fn block_bytes(&self) -> u32 {
+        self.0.lock().block_bytes()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.0.lock().blocks()
+    }
+
+    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> std::result::Result<(), BlockError> {
+        self.0.lock().read(first, buffer)
+    }
+
+    fn write(&mut self, first: Lba, buffer: &[u8]) -> std::result::Result<(), BlockError> {
+        self.0.lock().write(first, buffer)
+    }
+
+    fn write_through(&mut self, first: Lba, buffer: &[u8]) -> std::result::Result<(), BlockError> {
+        self.0.lock().write_through(first, buffer)
+    }
+
+    fn flush(&mut self) -> std::result::Result<(), BlockError> {
+        self.0.lock().flush()
+    }
+
+    fn discard(&mut self, first: Lba, count: u64) -> std::result::Result<(), BlockError> {
+        self.0.lock().discard(first, count)
+    }
+}
+
 /// A device with blocks of the volume's size, and those of them that were read, or written, lately.
 pub(crate) struct Medium {
     device: Device,

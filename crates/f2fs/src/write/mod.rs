@@ -411,9 +411,14 @@ impl Writer {
         } else {
             (behind < self.sb.blocks_per_segment()).then_some(behind)
         };
-        if let Some(offset) = next {
-            return Ok(Ahead { segno, offset, new: None });
+        match next {
+            Some(offset) => Ok(Ahead { segno, offset, new: None }),
+            None => self.elsewhere(log),
         }
+    }
+
+    /// The place where a log goes on in another segment, which is opened for it.
+    fn elsewhere(&mut self, log: Log) -> Result<Ahead> {
         let found = self.supply.take(log, &self.sit);
         let segments = self.sit.segments();
         let new = found.ok_or(Error::NoSegment { segments })?;

@@ -3,7 +3,7 @@
 //! A block may be written if nothing has needed it since the last checkpoint began to count: neither that checkpoint
 //! nor a write since, even if it was given up.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use pumice_cleaning::SegmentView;
 
@@ -28,6 +28,8 @@ pub(crate) struct Sit {
     table: Table,
     main_start: BlockAddr,
     segments: Vec<Segment>,
+    /// Segments that logs stay out of.
+    barred: Range<u32>,
     known: BTreeMap<SegNo, Known>,
     /// Nothing was ever written to the table.
     is_fresh: bool,
@@ -82,6 +84,7 @@ impl Sit {
             table: Table::sit(sb),
             main_start: sb.main_start(),
             segments: vec![free; sb.main_segments() as usize],
+            barred: 0..0,
             known: BTreeMap::new(),
             is_fresh: true,
             valid_blocks: 0,
@@ -144,12 +147,15 @@ impl Sit {
     /// Counts the blocks that can be written: due when blocks may have become free.
     pub(crate) fn count(&mut self) {
         (self.free, self.holes) = (0, [0; 2]);
-        for segment in &mut self.segments {
-            segment.is_free = segment.blocked == 0 && !segment.is_open;
-            segment.is_victim &= !segment.is_free;
+        for (segno, segment) in (0..).zip(&mut self.segments) {
+            let (is_empty, is_barred) =
+                (segment.blocked == 0 && !segment.is_open, self.barred.contains(&segno));
+            segment.is_free = is_empty && !is_barred;
+            segment.is_victim &= !is_empty;
             if segment.is_free {
                 self.free += 1;
             } else if segment.lends_holes()
+                && !is_barred
                 && let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES))
             {
                 *holes += u64::from(BLOCKS - segment.blocked);
@@ -189,12 +195,27 @@ impl Sit {
 
     /// A log has left a segment.
     pub(crate) fn leave(&mut self, segno: SegNo) {
+        let is_barred = self.barred.contains(&segno.0);
         if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
             segment.is_open = false;
-            if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES)) {
+            if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES))
+                && !is_barred
+            {
                 *holes += u64::from(BLOCKS - segment.blocked);
             }
         }
+    }
+
+    /// No log goes on in these segments from now on, though they are free. Those that write to one must leave it.
+    pub(crate) fn bar(&mut self, segments: &Range<u32>) {
+        self.barred = segments.clone();
+        self.count();
+    }
+
+    /// Blocks in use in these segments.
+    pub(crate) fn held(&self, segments: &Range<u32>) -> u64 {
+        let held = (0..).zip(&self.segments).filter(|(segno, _)| segments.contains(segno));
+        held.map(|(_, segment)| u64::from(segment.valid)).sum()
     }
 
     /// `count` blocks from `offset` on of an open segment are in use.
@@ -334,7 +355,8 @@ impl Sit {
         let same_sort = |segment: &Segment| (segment.kind >= NODES) == (kind >= NODES);
         let candidates = (0..)
             .zip(&self.segments)
-            .filter(|(_, segment)| segment.lends_holes() && segment.blocked < BLOCKS && same_sort(segment));
+            .filter(|(_, segment)| segment.lends_holes() && segment.blocked < BLOCKS && same_sort(segment))
+            .filter(|(segno, _)| !self.barred.contains(segno));
         let best = candidates.min_by_key(|(_, segment)| (segment.kind != kind, segment.blocked));
         best.map(|(segno, _)| SegNo(segno))
     }
@@ -386,7 +408,9 @@ impl Sit {
             return;
         }
         segment.is_victim = is_victim;
-        if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES)) {
+        if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES))
+            && !self.barred.contains(&segno.0)
+        {
             let room = u64::from(BLOCKS - segment.blocked);
             *holes = if is_victim { *holes - room } else { *holes + room };
         }

@@ -1,5 +1,7 @@
 //! Sections that are cleaned: the choice of the next, and its contents.
 
+use std::ops::Range;
+
 use pumice_cleaning::SegmentView;
 
 use super::{Writer, head::Log};
@@ -66,6 +68,31 @@ impl Writer {
     /// True if a block must not stay where it is, since its segment is being cleaned.
     pub(crate) fn must_move(&self, addr: BlockAddr) -> bool {
         self.sit.is_victim(addr)
+    }
+
+    /// Keeps logs out of sections from now on, though they are free. Those that write to one go on elsewhere: a
+    /// checkpoint must follow, since promises are looked for where the last one left the logs.
+    pub(crate) fn bar(&mut self, sections: &Range<u32>) -> Result<()> {
+        let segments = self.segments_of(sections);
+        self.sit.bar(&segments);
+        for log in Log::ALL {
+            let (segno, _) = self.heads.of(log).place();
+            if segments.contains(&segno.0) {
+                let ahead = self.elsewhere(log)?;
+                self.advance(log, ahead)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks in use in sections.
+    pub(crate) fn held(&self, sections: &Range<u32>) -> u64 {
+        self.sit.held(&self.segments_of(sections))
+    }
+
+    fn segments_of(&self, sections: &Range<u32>) -> Range<u32> {
+        let size = self.sb.segments_per_section();
+        sections.start.saturating_mul(size)..sections.end.saturating_mul(size)
     }
 
     /// True if a block is in use.

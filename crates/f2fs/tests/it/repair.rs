@@ -5,6 +5,7 @@ mod claims;
 pub(crate) mod medium;
 mod names;
 mod promises;
+mod resize;
 mod root;
 pub(crate) mod tree;
 mod tune;
