@@ -191,7 +191,7 @@ impl Args {
     fn rcffs(&self, fs: &Rcffs<Metered>) -> Outcome<Done> {
         let progress = Progress::counted("scrub");
         let mut tell = |done: u32, all: u32| progress.set(done.into(), all.into());
-        let found = fs.scrub(self.quick, &mut tell).map_err(|error| self.failed(&error))?;
+        let found = fs.volume().scrub(self.quick, &mut tell).map_err(|error| self.failed(&error))?;
         drop(progress);
         Ok(Done {
             lines: self.rcffs_lines(&found),

@@ -31,9 +31,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nandfs", &["media", "cleaning", "vfs", "flashlog"]),
     ("ftl", &["media", "cleaning", "flashlog"]),
     ("f2fs", &["media", "cleaning", "vfs"]),
-    ("scaleffs", &["media", "vfs", "flashlog"]),
-    ("cffs", &["media", "vfs"]),
-    ("rcffs", &["ecc", "media", "vfs"]),
+    ("common", &["media", "vfs"]),
+    ("scaleffs", &["common", "media", "vfs", "flashlog"]),
+    ("cffs", &["common", "media", "vfs"]),
+    ("rcffs", &["common", "ecc", "media", "vfs"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media", "vfs", "nandfs", "ftl", "scaleffs", "cffs", "rcffs", "f2fs"]),
     (

@@ -102,7 +102,7 @@ pub(super) fn share(
         }
     }
     let fs = mounted.scaleffs()?;
-    let (blocks, timing) = (fs.blocks(), spec.timing());
+    let (blocks, timing) = (fs.volume().blocks(), spec.timing());
     let [written, read] = [block.count(blocks.written), block.count(blocks.read)];
     let time = |written: u64, read: u64| float(written * timing.program_ns + read * timing.read_page_ns);
     let all = time(blocks.written.iter().sum(), blocks.read.iter().sum());

@@ -165,7 +165,7 @@ impl Mounted {
         Ok(match self {
             Mounted::ScaleFfs(_) | Mounted::Rcffs(_) => None,
             Mounted::Cffs(fs) => {
-                let written = fs.written();
+                let written = fs.volume().written();
                 Some((written.copied, written.reclaimed))
             }
             Mounted::Nandfs(fs) => Some((fs.info()?.copied_pages, fs.stats()?.erases)),
@@ -176,7 +176,7 @@ impl Mounted {
     pub(super) fn scrub(&self, is_quick: bool) -> Result<(), LabError> {
         match self {
             Mounted::Rcffs(fs) => {
-                fs.scrub(is_quick, &mut |_, _| ())?;
+                fs.volume().scrub(is_quick, &mut |_, _| ())?;
             }
             Mounted::Nandfs(fs) if is_quick => {
                 fs.quick_scrub(&mut |_, _| ())?;

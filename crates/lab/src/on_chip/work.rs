@@ -246,7 +246,7 @@ fn memory(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)
     let mounted = system.mount(chip)?;
     write(mounted.fs(), 0, bytes)?;
     let memory = match &mounted {
-        Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
+        Mounted::ScaleFfs(fs) => fs.volume().memory().metadata_most,
         Mounted::Cffs(_) | Mounted::Rcffs(_) => {
             return Err(LabError::Setup("only scaleffs and nandfs count their memory".to_owned()));
         }
@@ -384,7 +384,7 @@ fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Ve
         }
     }
     let fs = mounted.scaleffs()?;
-    let written = BlockType::Checkpoint.count(fs.blocks().written) * CHECKPOINT;
+    let written = BlockType::Checkpoint.count(fs.volume().blocks().written) * CHECKPOINT;
     let geometry = spec.geometry();
     let region =
         u64::from(fs.info().checkpoint_blocks) * u64::from(geometry.pages_per_block * geometry.page_bytes);

@@ -1,5 +1,6 @@
 //! Reads everything and compares it: the findings of `fsck -n`. Nothing is written.
 
+use pumice_common::{Inodes, Volume as _};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 

@@ -1,9 +1,9 @@
 //! The chip in pages that carry a mark.
 
+use pumice_common::{chip, damaged};
 use pumice_media::{AnyChip, BlockId, Nand, NandError, ReadOutcome};
 use pumice_vfs::Result;
 
-use crate::error::{chip, damaged};
 use crate::layout::{Addr, Layout};
 use crate::spare::{self, BYTES, Mark};
 

@@ -1,28 +1,16 @@
 //! Making a file system.
 
+use pumice_common::{Attributes, FormatOptions, Identity, is_of};
 use pumice_media::{AnyChip, Nand};
-use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
+use pumice_vfs::{Errno, FileKind, FsError, Result};
 
 use crate::flash::Flash;
 use crate::inode::Inode;
-use crate::record::{LABEL_MAX, Record};
+use crate::record::Record;
 use crate::volume::{Volume, blank};
 
 /// Good blocks that there must be.
 const GOOD_MIN: usize = 24;
-
-/// The options of mkfs.
-#[derive(Clone, Debug, Default)]
-pub struct FormatOptions {
-    /// A name for people, at most 64 bytes of UTF-8.
-    pub label: String,
-    /// The volume's identity.
-    pub uuid: [u8; 16],
-    /// The time for the root directory.
-    pub created: Timestamp,
-    /// User and group of the root directory.
-    pub owner: (u32, u32),
-}
 
 /// Makes an empty file system on the chip; the old contents are gone. Every good erase block is erased.
 ///
@@ -34,9 +22,7 @@ pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N>
 }
 
 fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
-    if options.label.len() > LABEL_MAX {
-        return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
-    }
+    let identity = Identity::new(options.uuid, &options.label)?;
     let mut flash = Flash::new(nand)?;
     let layout = flash.layout();
     let mut good = Vec::new();
@@ -49,26 +35,20 @@ fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     let (Some([map, block]), true) = (good.first_chunk().copied(), good.len() >= GOOD_MIN) else {
         return Err(FsError::new(Errno::NoSpace, format!("only {} good erase blocks", good.len())));
     };
-    let record = Record { uuid: options.uuid, label: options.label.clone(), map, block };
+    let record = Record { identity, map, block };
     record.write(&mut flash)?;
-    let root = Inode {
-        uid: options.owner.0,
-        gid: options.owner.1,
-        times: [options.created; 4],
-        ..blank(FileKind::Dir, &layout)
-    };
+    let attributes = Attributes::root(options.owner, options.created);
+    let root = Inode { attributes, ..blank(FileKind::Dir, &layout) };
     Volume::make(flash, record, &root).map(drop)
 }
 
 /// True if the chip carries this file system, in any version; reads a few pages of the first blocks.
 pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     match Flash::new(AnyChip::lend(nand)) {
-        Ok(mut flash) => match Record::find(&mut flash) {
-            Ok(found) => Ok(found.is_some()),
-            // A record of another version.
-            Err(error) if error.errno() == Errno::Io && flash.chip().stats().violations == 0 => Ok(true),
-            Err(error) => Err(error),
-        },
+        Ok(mut flash) => {
+            let found = Record::find(&mut flash);
+            is_of(found, flash.chip().stats().violations == 0)
+        }
         Err(error) if error.errno() == Errno::NotSupported => Ok(false),
         Err(error) => Err(error),
     }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::damaged;
 use pumice_vfs::Result;
 
-use crate::error::damaged;
 use crate::layout::{Addr, Class, Layout, get_addrs, put_addrs};
 use crate::spare::{Kind, Mark};
 use crate::store::Store;

@@ -6,9 +6,12 @@
 //! bytes each from 48. Inode number and time of the mark stand at 96 and 100 once more, the name at 104 to 255. From 256
 //! on there are (page - 256) / 4 index entries: 64 of 512 bytes, 448 of 2 KiB.
 
-use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
+use core::ops::{Deref, DerefMut};
 
-use crate::layout::{Addr, Class, Layout, METADATA_BYTES, get_addrs, get_u32, put_addrs, put_u32};
+use pumice_common::{Attributes, get_time, get_u32, put_time, put_u32};
+use pumice_vfs::{Attr, FileKind};
+
+use crate::layout::{Addr, Class, Layout, METADATA_BYTES, get_addrs, put_addrs};
 use crate::spare::{Kind, Mark};
 
 const MAGIC: usize = 0;
@@ -34,23 +37,30 @@ const MAGIC_VALUE: u32 = u32::from_le_bytes(*b"cffs");
 
 /// An inode.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Inode {
-    pub(crate) kind: FileKind,
-    pub(crate) perm: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) rdev: u32,
+pub struct Inode {
+    pub(crate) attributes: Attributes,
     pub(crate) generation: u32,
     pub(crate) parent: u32,
-    pub(crate) size: u64,
     /// Pages of data and of the index, itself not.
     pub(crate) pages: u32,
     pub(crate) class: Class,
     pub(crate) name: Vec<u8>,
-    /// Access, modification, change, birth.
-    pub(crate) times: [Timestamp; 4],
     /// The index entries.
     pub(crate) entries: Vec<Addr>,
+}
+
+impl Deref for Inode {
+    type Target = Attributes;
+
+    fn deref(&self) -> &Attributes {
+        &self.attributes
+    }
+}
+
+impl DerefMut for Inode {
+    fn deref_mut(&mut self) -> &mut Attributes {
+        &mut self.attributes
+    }
 }
 
 impl Inode {
@@ -68,14 +78,17 @@ impl Inode {
         let name_bytes = usize::from(page[NAME_BYTES]);
         let size = u64::from(get_u32(page, SIZE)) | u64::from(get_u32(page, SIZE + 4)) << 32;
         let inode = Inode {
-            kind: FileKind::from_mode(mode)?,
-            perm: mode & 0o7777,
-            uid: get_u32(page, UID),
-            gid: get_u32(page, GID),
-            rdev: get_u32(page, RDEV),
+            attributes: Attributes {
+                kind: FileKind::from_mode(mode)?,
+                perm: mode & 0o7777,
+                uid: get_u32(page, UID),
+                gid: get_u32(page, GID),
+                rdev: get_u32(page, RDEV),
+                size,
+                times: [0, 1, 2, 3].map(|number| get_time(page, TIMES + 12 * number)),
+            },
             generation: get_u32(page, GENERATION),
             parent: get_u32(page, PARENT),
-            size,
             pages: get_u32(page, PAGES),
             class: match page[CLASS] {
                 1 => Class::Direct,
@@ -83,7 +96,6 @@ impl Inode {
                 _ => return None,
             },
             name: page.get(NAME..NAME + name_bytes).filter(|_| name_bytes <= NAME_MAX)?.to_vec(),
-            times: [0, 1, 2, 3].map(|number| get_time(page, TIMES + 12 * number)),
             entries: get_addrs(&page[METADATA_BYTES..]),
         };
         (size <= layout.size_max()).then_some(inode)
@@ -124,23 +136,7 @@ impl Inode {
 
     /// As callers of the file system see it.
     pub(crate) fn attr(&self, ino: u32, nlink: u32, page_bytes: usize) -> Attr {
-        let [atime, mtime, ctime, btime] = self.times;
-        Attr {
-            ino: Ino(u64::from(ino)),
-            kind: self.kind,
-            perm: self.perm,
-            nlink,
-            uid: self.uid,
-            gid: self.gid,
-            rdev: self.rdev,
-            size: self.size,
-            allocated: u64::from(self.pages) * page_bytes as u64,
-            atime,
-            mtime,
-            ctime,
-            btime,
-            generation: self.generation,
-        }
+        self.attributes.attr(ino, nlink, u64::from(self.pages) * page_bytes as u64, self.generation)
     }
 }
 
@@ -150,14 +146,4 @@ fn sum(page: &[u8]) -> u32 {
     sum.update(&page[..SUM]);
     sum.update(&page[SUM + 4..]);
     sum.finalize()
-}
-
-fn get_time(page: &[u8], at: usize) -> Timestamp {
-    let seconds = u64::from(get_u32(page, at)) | u64::from(get_u32(page, at + 4)) << 32;
-    Timestamp { seconds: seconds.cast_signed(), nanos: get_u32(page, at + 8).min(999_999_999) }
-}
-
-fn put_time(page: &mut [u8], at: usize, time: Timestamp) {
-    page[at..at + 8].copy_from_slice(&time.seconds.to_le_bytes());
-    put_u32(page, at + 8, time.nanos);
 }

@@ -5,6 +5,7 @@
 //! bytes, a power of two, with 8 free spare bytes, and 32 to 65,536 erase blocks of 8 pages or more. A file has 95.5 KB
 //! in class 1 and 12,224 KB in class 2 at most on the paper's chip.
 
+use pumice_common::get_u32;
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -125,17 +126,6 @@ impl Layout {
     pub(crate) fn page(addr: Addr) -> PageId {
         PageId(addr.0)
     }
-}
-
-/// The little-endian number at a place of a page.
-pub(crate) fn get_u32(page: &[u8], at: usize) -> u32 {
-    debug_assert!(at + 4 <= page.len(), "byte {at} of {}", page.len());
-    page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
-}
-
-/// Puts a number at a place of a page.
-pub(crate) fn put_u32(page: &mut [u8], at: usize, value: u32) {
-    page[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
 /// All addresses that bytes hold.

@@ -20,7 +20,7 @@
 //! let note = fs.create(Ino::ROOT, b"note", &node)?.ino;
 //! fs.write(note, 0, &[7; 10_000])?;
 //! // An inode, twenty chunks, and the inode again.
-//! assert_eq!((fs.written().inodes, fs.written().data), (2, 20));
+//! assert_eq!((fs.volume().written().inodes, fs.volume().written().data), (2, 20));
 //!
 //! let fs = mount(fs.unmount()?)?;
 //! let note = fs.lookup(Ino::ROOT, b"note")?;
@@ -30,13 +30,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cache;
 mod check;
-mod error;
 mod flash;
 mod format;
-mod fs;
 mod index;
+mod info;
 mod inode;
 mod layout;
 mod map_block;
@@ -48,7 +46,13 @@ mod usage;
 mod volume;
 
 pub use check::check;
-pub use format::{FormatOptions, format, probe};
-pub use fs::{Cffs, Info, MountOptions};
+pub use format::{format, probe};
+pub use info::Info;
+pub use pumice_common::{FormatOptions, MountOptions};
 pub use record::FORMAT_VERSION;
 pub use store::Written;
+pub use volume::Volume;
+
+/// A mounted CFFS. A mount reads the inode-stored blocks, and the index pages of the files they tell of (2.2); an unmount
+/// writes the `InodeMapBlock`.
+pub type Cffs<N> = pumice_common::Mounted<Volume<'static>, N>;

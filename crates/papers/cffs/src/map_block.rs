@@ -6,9 +6,9 @@
 use pumice_media::NandError;
 use pumice_vfs::Result;
 
-use crate::error::chip;
 use crate::flash::Flash;
 use crate::spare::MapMark;
+use pumice_common::chip;
 
 /// `InodeBlockHash`: the inode-stored blocks; the key is the block's number modulo the number of rows.
 pub(crate) struct InodeBlockHash {

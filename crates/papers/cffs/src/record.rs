@@ -4,20 +4,17 @@
 //! A page begins with `CFFS2006`. Version (4 bytes) stands at 8, the CRC-32 of bytes 16 to 103 at 12, the block of the
 //! map at 16, UUID at 20, label (64 bytes) at 40. The copies are the first four pages of the block.
 
+use pumice_common::{Identity, LABEL_MAX, chip, damaged, get_u32, put_u32};
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::error::{chip, damaged};
 use crate::flash::Flash;
-use crate::layout::{get_u32, put_u32};
 use crate::spare::{self, Kind, Mark};
 
 /// Blocks at the start of the chip among which map and record are.
 const SEARCHED: u32 = 64;
 /// Pages with a copy.
 const COPIES: u32 = 4;
-/// Bytes of a label.
-pub(crate) const LABEL_MAX: usize = 64;
 /// The version of the format that is written and read.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -32,8 +29,7 @@ const END: usize = LABEL + LABEL_MAX;
 /// The record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {
-    pub(crate) uuid: [u8; 16],
-    pub(crate) label: String,
+    pub(crate) identity: Identity,
     /// The block of the `InodeMapBlock`.
     pub(crate) map: u32,
     /// Its own.
@@ -46,8 +42,8 @@ impl Record {
         page[..8].copy_from_slice(MAGIC);
         put_u32(&mut page, VERSION, FORMAT_VERSION);
         put_u32(&mut page, MAP, self.map);
-        page[UUID..UUID + 16].copy_from_slice(&self.uuid);
-        page[LABEL..LABEL + self.label.len()].copy_from_slice(self.label.as_bytes());
+        page[UUID..UUID + 16].copy_from_slice(&self.identity.uuid);
+        page[LABEL..LABEL + self.identity.label.len()].copy_from_slice(self.identity.label.as_bytes());
         let sum = crc32fast::hash(&page[MAP..END]);
         put_u32(&mut page, SUM, sum);
         page
@@ -67,7 +63,7 @@ impl Record {
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&page[UUID..UUID + 16]);
         let label = String::from_utf8_lossy(label).into_owned();
-        Ok(Some(Record { uuid, label, map: get_u32(page, MAP), block }))
+        Ok(Some(Record { identity: Identity { uuid, label }, map: get_u32(page, MAP), block }))
     }
 
     /// Writes it into its block, which is erased.

@@ -1,10 +1,9 @@
 //! Section 2.1: metadata and data go to separate blocks, which are filled page by page.
 
+use pumice_common::{PageCache, chip, damaged};
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::cache::Cache;
-use crate::error::{chip, damaged};
 use crate::flash::Flash;
 use crate::layout::{Addr, Layout};
 use crate::map_block::InodeBlockHash;
@@ -34,12 +33,16 @@ pub struct Written {
     pub reclaimed: u64,
 }
 
+/// Pages of the smallest cache.
+const CACHE_MIN: usize = 16;
+
 /// The chip, the use of its blocks, and the cache.
 pub(crate) struct Store<'c> {
     flash: Flash<'c>,
     pub(crate) usage: Usage,
     hash: InodeBlockHash,
-    cache: Cache,
+    /// Section 2.3: the cache list, inode pages and index pages. Files in it keep their index entries in memory.
+    cache: PageCache<Addr, Vec<u8>>,
     inode_head: Option<Head>,
     data_head: Option<Head>,
     written: Written,
@@ -52,7 +55,7 @@ impl<'c> Store<'c> {
             flash,
             usage,
             hash: InodeBlockHash::new(),
-            cache: Cache::new(cache_pages),
+            cache: PageCache::new(cache_pages.max(CACHE_MIN)),
             inode_head: None,
             data_head: None,
             written: Written::default(),
@@ -172,7 +175,8 @@ impl<'c> Store<'c> {
             let page = self.flash.read(at, want)?;
             self.cache.insert(at, page);
         }
-        self.cache.get(at).ok_or_else(|| damaged(format_args!("page {} is gone from the cache", at.0)))
+        let kept = self.cache.get(at).map(Vec::as_slice);
+        kept.ok_or_else(|| damaged(format_args!("page {} is gone from the cache", at.0)))
     }
 
     /// Reads a chunk of a file.

@@ -3,12 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pumice_common::ROOT;
 use pumice_vfs::FileKind;
 
 use crate::layout::Addr;
-
-/// The root directory.
-pub(crate) const ROOT: u32 = 1;
 
 /// An inode in memory.
 #[derive(Clone, Debug)]
@@ -137,18 +135,5 @@ impl Tree {
             }
         }
         false
-    }
-
-    /// True if `dir` is the directory `top`, or below it; a circle counts as within.
-    pub(crate) fn is_within(&self, dir: u32, top: u32) -> bool {
-        let mut at = dir;
-        for _ in 0..=self.nodes.len() {
-            match self.nodes.get(&at) {
-                _ if at == top => return true,
-                Some(node) if node.parent != at => at = node.parent,
-                _ => return false,
-            }
-        }
-        true
     }
 }

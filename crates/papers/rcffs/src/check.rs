@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Inodes, Names, ROOT, Volume as _};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 
 use crate::inode::Inode;
 use crate::layout::CHUNK_BYTES;
 use crate::mutree::Key;
-use crate::volume::{ROOT, Volume};
+use crate::volume::Volume;
 
 /// Findings that are listed; a damaged volume may have more.
 const FINDINGS_MAX: usize = 1000;

@@ -6,16 +6,17 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::{get_u32, put_u32};
 use pumice_vfs::FileKind;
 
-use crate::layout::{count, get_u32, put_u32};
+use crate::layout::count;
 
 /// Numbers of entries in a chunk.
 const EACH: u32 = 32;
 
 /// An entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub(crate) ino: u32,
     pub(crate) kind: FileKind,
     pub(crate) name: Vec<u8>,

@@ -1,20 +1,9 @@
-//! Errors, as callers of a file system tell them apart.
+//! Errors of the codes, as callers of a file system tell them apart.
 
-use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError};
-
-/// The chip's errors as a file system's.
-pub(crate) fn chip(error: NandError) -> FsError {
-    let errno = if error.is_host_full() { Errno::NoSpace } else { Errno::Io };
-    FsError::new(errno, error.to_string())
-}
-
-/// Something on flash that cannot be.
-pub(crate) fn damaged(what: impl core::fmt::Display) -> FsError {
-    FsError::new(Errno::Io, what.to_string())
-}
+use pumice_common::damaged;
+use pumice_vfs::FsError;
 
 /// A code refused its arguments: the layout was checked, so that none can be wrong.
 pub(crate) fn code(error: pumice_ecc::CodeError) -> FsError {
-    FsError::new(Errno::Io, error.to_string())
+    damaged(error)
 }

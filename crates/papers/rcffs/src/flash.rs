@@ -1,9 +1,9 @@
 //! The chip in pages that carry a signature.
 
+use pumice_common::chip;
 use pumice_media::{AnyChip, BlockId, Nand, NandError};
 use pumice_vfs::Result;
 
-use crate::error::chip;
 use crate::layout::{Addr, Layout, SPARE_BYTES as BYTES};
 use crate::spare::{Tag, signature};
 

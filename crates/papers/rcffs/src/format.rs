@@ -1,15 +1,15 @@
 //! Making a file system.
 
+use pumice_common::{Attributes, Identity, ROOT};
 use pumice_ecc::Width;
 use pumice_media::{AnyChip, Nand};
-use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
+use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::inode::Inode;
 use crate::layout::Shape;
-use crate::log::Identity;
 use crate::mount;
-use crate::segment::{LABEL_MAX, is_info};
-use crate::volume::{ROOT, Volume};
+use crate::segment::is_info;
+use crate::volume::Volume;
 
 /// Segments that there must be.
 const SEGMENTS_MIN: u32 = 12;
@@ -63,9 +63,7 @@ pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N>
 }
 
 fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
-    if options.label.len() > LABEL_MAX {
-        return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
-    }
+    let identity = Identity::new(options.uuid, &options.label)?;
     let shape = Shape {
         segment_blocks: options.segment_blocks,
         parity_pages: options.parity_pages,
@@ -81,20 +79,9 @@ fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     for segment in 0..layout.segments() {
         store.erase(segment)?;
     }
-    let root = Inode {
-        kind: FileKind::Dir,
-        perm: 0o755,
-        nlink: 2,
-        uid: options.owner.0,
-        gid: options.owner.1,
-        rdev: 0,
-        parent: ROOT,
-        packed: options.compress,
-        size: 0,
-        chunks: 0,
-        times: [options.created; 4],
-    };
-    Volume::make(store, Identity { uuid: options.uuid, label: options.label.clone() }, &root).map(drop)
+    let attributes = Attributes::root(options.owner, options.created);
+    let root = Inode { attributes, nlink: 2, parent: ROOT, packed: options.compress, chunks: 0 };
+    Volume::make(store, identity, &root).map(drop)
 }
 
 /// True if the chip carries this file system, in any version.

@@ -3,9 +3,12 @@
 //! Its bytes: mode, links, user, group, device, parent (of directories), 1 if its data is compressed, chunks of data, 4
 //! each; length (8, at 32); access, modification, change, birth (8 + 4 each, at 40). Unused bytes to 96 are zeros.
 
-use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
+use core::ops::{Deref, DerefMut};
 
-use crate::layout::{CHUNK_BYTES, get_u32, get_u64, put_u32, put_u64};
+use pumice_common::{Attributes, get_time, get_u32, put_time, put_u32};
+use pumice_vfs::{Attr, FileKind};
+
+use crate::layout::{CHUNK_BYTES, get_u64, put_u64};
 use crate::mutree::CHUNKS;
 
 /// Bytes of an inode.
@@ -13,22 +16,29 @@ const BYTES: usize = 96;
 
 /// An inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Inode {
-    pub(crate) kind: FileKind,
-    pub(crate) perm: u32,
+pub struct Inode {
+    pub(crate) attributes: Attributes,
     pub(crate) nlink: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) rdev: u32,
     /// A directory's parent.
     pub(crate) parent: u32,
     /// The algorithm of its chunks: none or LZ4. An inode made in a directory takes over the directory's.
     pub(crate) packed: bool,
-    pub(crate) size: u64,
     /// Chunks of data.
     pub(crate) chunks: u32,
-    /// Access, modification, change, birth.
-    pub(crate) times: [Timestamp; 4],
+}
+
+impl Deref for Inode {
+    type Target = Attributes;
+
+    fn deref(&self) -> &Attributes {
+        &self.attributes
+    }
+}
+
+impl DerefMut for Inode {
+    fn deref_mut(&mut self) -> &mut Attributes {
+        &mut self.attributes
+    }
 }
 
 impl Inode {
@@ -49,8 +59,7 @@ impl Inode {
         }
         put_u64(&mut bytes, 32, self.size);
         for (number, time) in self.times.iter().enumerate() {
-            bytes[40 + 12 * number..48 + 12 * number].copy_from_slice(&time.seconds.to_le_bytes());
-            put_u32(&mut bytes, 48 + 12 * number, time.nanos);
+            put_time(&mut bytes, 40 + 12 * number, *time);
         }
         bytes
     }
@@ -61,45 +70,26 @@ impl Inode {
             return None;
         }
         let word = |number: usize| get_u32(bytes, 4 * number);
-        let time = |number: usize| Timestamp {
-            seconds: i64::from_le_bytes(get_u64(bytes, 40 + 12 * number).to_le_bytes()),
-            nanos: get_u32(bytes, 48 + 12 * number) % 1_000_000_000,
-        };
         let inode = Inode {
-            kind: FileKind::from_mode(word(0))?,
-            perm: word(0) & 0o7777,
+            attributes: Attributes {
+                kind: FileKind::from_mode(word(0))?,
+                perm: word(0) & 0o7777,
+                uid: word(2),
+                gid: word(3),
+                rdev: word(4),
+                size: get_u64(bytes, 32),
+                times: [0, 1, 2, 3].map(|number| get_time(bytes, 40 + 12 * number)),
+            },
             nlink: word(1),
-            uid: word(2),
-            gid: word(3),
-            rdev: word(4),
             parent: word(5),
             packed: word(6) == 1,
             chunks: word(7),
-            size: get_u64(bytes, 32),
-            times: [0, 1, 2, 3].map(time),
         };
         (inode.size <= CHUNKS * CHUNK_BYTES as u64).then_some(inode)
     }
 
-    /// As callers of the file system see it.
+    /// As callers of the file system see it. Numbers are not given twice, so there are no generations.
     pub(crate) fn attr(&self, ino: u32) -> Attr {
-        let [atime, mtime, ctime, btime] = self.times;
-        Attr {
-            ino: Ino(u64::from(ino)),
-            kind: self.kind,
-            perm: self.perm,
-            nlink: self.nlink,
-            uid: self.uid,
-            gid: self.gid,
-            rdev: self.rdev,
-            size: self.size,
-            allocated: u64::from(self.chunks) * CHUNK_BYTES as u64,
-            atime,
-            mtime,
-            ctime,
-            btime,
-            // Numbers are not given twice.
-            generation: 0,
-        }
+        self.attributes.attr(ino, self.nlink, u64::from(self.chunks) * CHUNK_BYTES as u64, 0)
     }
 }

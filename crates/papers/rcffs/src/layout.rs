@@ -5,6 +5,7 @@
 //! 16, 1, 1, as the paper measured. The chip needs pages of 1 to 16 KiB with 25 free spare bytes, 16 pages a block, and
 //! 12 segments.
 
+use pumice_common::get_u32;
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -184,20 +185,12 @@ pub(crate) fn get_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-pub(crate) fn get_u32(bytes: &[u8], at: usize) -> u32 {
-    u32::from(get_u16(bytes, at)) | u32::from(get_u16(bytes, at + 2)) << 16
-}
-
 pub(crate) fn get_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from(get_u32(bytes, at)) | u64::from(get_u32(bytes, at + 4)) << 32
 }
 
 pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
-}
-
-pub(crate) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
-    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
 pub(crate) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {

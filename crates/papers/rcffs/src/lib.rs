@@ -28,17 +28,16 @@
 //! let mut bytes = vec![0; 100_000];
 //! assert_eq!(fs.read(note.ino, 0, &mut bytes)?, 100_000);
 //! assert!(bytes.iter().all(|byte| *byte == 7));
-//! assert_eq!(fs.repairs().in_block, 1);
+//! assert_eq!(fs.volume().repairs().in_block, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cache;
 mod check;
 mod directory;
 mod error;
 mod flash;
 mod format;
-mod fs;
+mod info;
 mod inode;
 mod layout;
 mod log;
@@ -56,8 +55,14 @@ mod volume;
 
 pub use check::check;
 pub use format::{FormatOptions, format, probe};
-pub use fs::{Info, MountOptions, Rcffs};
+pub use info::Info;
 pub use log::Written;
+pub use pumice_common::MountOptions;
 pub use scrub::Scrub;
 pub use segment::FORMAT_VERSION;
 pub use store::Repairs;
+pub use volume::Volume;
+
+/// A mounted RCFFS. A mount finds the newest segment by the next k (3.3), and reads its information and the root of the
+/// mu-tree; after a crash, the spare areas of one segment more (3.2).
+pub type Rcffs<N> = pumice_common::Mounted<Volume<'static>, N>;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use pumice_common::Identity;
 use pumice_ecc::Parity;
 use pumice_media::AnyChip;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
@@ -26,13 +27,6 @@ pub struct Written {
     pub summary: u64,
     /// Parity pages, and pages of parity blocks.
     pub parity: u64,
-}
-
-/// The identity of the volume.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) uuid: [u8; 16],
-    pub(crate) label: String,
 }
 
 /// The place where a log goes on.

@@ -1,9 +1,9 @@
 //! Section 3.3: fast mounting. The information of a segment names the next k; from there to the newest is a few steps.
 
+use pumice_common::{chip, damaged};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::Result;
 
-use crate::error::damaged;
 use crate::flash::Flash;
 use crate::layout::{Layout, SPARE_BYTES, Shape};
 use crate::mutree::{Header, NodeShape, Pages, State};
@@ -23,7 +23,7 @@ pub(crate) fn find_layout(nand: &mut (dyn Nand + Send)) -> Result<Option<Layout>
         match nand.read_spare(page, &mut spare) {
             Ok(_) => {}
             Err(pumice_media::NandError::Uncorrectable(_)) => continue,
-            Err(error) => return Err(crate::error::chip(error)),
+            Err(error) => return Err(chip(error)),
         }
         let tag = spare.first_chunk().copied().and_then(Tag::decode);
         if let Some(layout) = tag.and_then(|tag| Layout::new(geometry, tag.shape).ok()) {

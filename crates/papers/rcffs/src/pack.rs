@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
+use pumice_common::damaged;
 use pumice_vfs::Result;
 
-use crate::error::damaged;
 use crate::layout::{Addr, CHUNK_MAX, count};
 use crate::mutree::{Key, Place};
 

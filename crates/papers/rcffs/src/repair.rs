@@ -1,10 +1,11 @@
 //! Section 3.2: repair. A page with a wrong signature counts as missing: the parity pages of its erase block bring it
 //! back, and where too many are missing there, the parity blocks of the segment.
 
+use pumice_common::damaged;
 use pumice_ecc::Repair;
 use pumice_vfs::Result;
 
-use crate::error::{code, damaged};
+use crate::error::code;
 use crate::layout::{Addr, count};
 use crate::spare::{Kind, Tag, signature};
 use crate::store::Store;

@@ -25,8 +25,9 @@ pub struct Scrub {
 }
 
 impl Volume<'_> {
-    /// Looks at every segment in use. Where something is wrong its data moves, unless the mount writes nothing.
-    pub(crate) fn scrub(&mut self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
+    /// Sections 3.2 and 6: looks at every segment in use, in full or by signatures alone. Where something is wrong its data
+    /// moves, unless the mount writes nothing. `progress` is told how many of how many segments were looked at.
+    pub fn scrub(&mut self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
         let mut found = Scrub::default();
         let segments = self.layout().segments();
         for segment in 0..segments {

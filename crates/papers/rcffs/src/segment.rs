@@ -15,16 +15,13 @@
 //! - 120, 124: number and list of the next segments
 //! - 192: a bit for each page that counts as zeros in parity
 
+use pumice_common::{LABEL_MAX, get_u32, put_u32};
 use pumice_vfs::Timestamp;
 
-use crate::layout::{
-    Addr, INFO_BYTES, Layout, REVERSE_BYTES, count, get_u16, get_u32, get_u64, put_u16, put_u32, put_u64,
-};
+use crate::layout::{Addr, INFO_BYTES, Layout, REVERSE_BYTES, count, get_u16, get_u64, put_u16, put_u64};
 
 /// The version of the format.
 pub const FORMAT_VERSION: u32 = 2;
-/// Bytes of a label.
-pub(crate) const LABEL_MAX: usize = 64;
 /// The number of segments chosen in advance (3.3: the next k).
 pub(crate) const NEXT: usize = 8;
 /// The offset of a node of the mu-tree, which is not a chunk.

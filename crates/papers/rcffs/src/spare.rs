@@ -10,11 +10,12 @@
 //!
 //! A reader puts one wrong bit of these right by trying all.
 
+use pumice_common::{get_u32, put_u32};
 use pumice_ecc::{Signature, Width, crc32c};
 use pumice_vfs::Result;
 
 use crate::error::code;
-use crate::layout::{SPARE_BYTES as BYTES, Shape, get_u16, get_u32, put_u16, put_u32};
+use crate::layout::{SPARE_BYTES as BYTES, Shape, get_u16, put_u16};
 
 /// The place of the checksum.
 const SUM: usize = 20;

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pumice_common::{PageCache, damaged};
 use pumice_media::AnyChip;
 use pumice_vfs::Result;
 
-use crate::cache::Cache;
-use crate::error::damaged;
 use crate::flash::Flash;
 use crate::layout::{Addr, Layout, count};
 use crate::mutree::Pages;
@@ -24,10 +23,14 @@ pub struct Repairs {
     pub lost: u64,
 }
 
+/// Pages of the smallest read cache: the paper's.
+const CACHE_MIN: usize = 10;
+
 /// The chip's pages.
 pub(crate) struct Store<'c> {
     pub(super) flash: Flash<'c>,
-    cache: Cache,
+    /// Section 4: pages that were verified. The root and others that are used often stay.
+    cache: PageCache<Addr, Arc<Vec<u8>>>,
     bad: BTreeMap<u32, bool>,
     /// The void pages of segments that were asked for; of the open one the log knows them.
     pub(super) void: BTreeMap<u32, Option<Arc<Vec<bool>>>>,
@@ -40,7 +43,7 @@ pub(crate) struct Store<'c> {
 
 impl<'c> Store<'c> {
     pub(crate) fn new(flash: Flash<'c>, cache_bytes: usize) -> Store<'c> {
-        let cache = Cache::new(cache_bytes / flash.layout().page_bytes());
+        let cache = PageCache::new((cache_bytes / flash.layout().page_bytes()).max(CACHE_MIN));
         Store {
             flash,
             cache,
@@ -210,7 +213,7 @@ impl Pages for Store<'_> {
     /// A page with a right signature, repaired if need be.
     fn page(&mut self, at: Addr) -> Result<Arc<Vec<u8>>> {
         if let Some(page) = self.cache.get(at) {
-            return Ok(page);
+            return Ok(page.clone());
         }
         if !self.layout().has(at) {
             return Err(damaged(format_args!("page {} is not on the chip", at.0)));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Inodes, Names, Volume as _};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 

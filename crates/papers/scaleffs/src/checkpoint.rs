@@ -11,13 +11,13 @@
 //! - 572: label, 64 bytes
 //! - 636: how many free erase blocks that come next may not be erased; all ones if nobody knows
 
+use pumice_common::{Identity, LABEL_MAX, chip, damaged, get_u32, put_u32};
 use pumice_media::NandError;
 use pumice_vfs::Result;
 
-use crate::error::{chip, damaged};
 use crate::flash::Flash;
 use crate::index::{Census, ROOTS};
-use crate::layout::{Addr, BLOCK_BYTES, entry, get_u32, put_entry, put_u32};
+use crate::layout::{Addr, BLOCK_BYTES, entry, put_entry};
 use crate::log::Position;
 use crate::spare::{Kind, Owner, Stamp};
 
@@ -37,20 +37,11 @@ const VERSION: usize = 552;
 const UUID: usize = 556;
 const LABEL: usize = 572;
 const UNSURE: usize = 636;
-/// Bytes of a label.
-pub(crate) const LABEL_MAX: usize = 64;
 const MAGIC_VALUE: u32 = u32::from_le_bytes(*b"sFFS");
 /// The version of the format that is written and read.
 pub const FORMAT_VERSION: u32 = 1;
 
 const OWNER: Owner = Owner { ino: 0, kind: Kind::Checkpoint, offset: 0 };
-
-/// The identity of a volume.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) uuid: [u8; 16],
-    pub(crate) label: String,
-}
 
 /// A checkpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,10 +12,10 @@
 //! An entry has the inode (4 bytes; 0: room), its length (2), the length of the name (1), bits 12 to 15 of the mode (1),
 //! and the name. Lengths of entries are multiples of 4 and fill the block.
 
+use pumice_common::{get_time, get_u32, put_time, put_u32};
 use pumice_vfs::{FileKind, Timestamp};
 
-use crate::inode::{get_time, put_time};
-use crate::layout::{BLOCK_BYTES, get_u32, put_u32};
+use crate::layout::BLOCK_BYTES;
 
 /// Bytes before the first entry.
 const HEAD: usize = 32;

@@ -1,10 +1,10 @@
 //! Blocks on the chip: two pages that are programmed together, read together, and prove themselves together.
 
+use pumice_common::{chip, damaged};
 use pumice_flashlog::{Medium, RawPage};
 use pumice_media::{AnyChip, Nand, NandError};
 use pumice_vfs::{FsError, Result};
 
-use crate::error::{chip, damaged};
 use crate::layout::{Addr, BLOCK_BYTES, Layout};
 use crate::spare::{self, HALF, Kind, Owner, Stamp};
 

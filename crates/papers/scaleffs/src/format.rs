@@ -1,27 +1,14 @@
 //! Making a file system.
 
+use pumice_common::{Attributes, FormatOptions, Identity, ROOT, chip, is_of};
 use pumice_media::{AnyChip, Nand, NandError};
-use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
+use pumice_vfs::{Errno, FsError, Result};
 
-use crate::checkpoint::{self, Identity, LABEL_MAX};
-use crate::error::chip;
+use crate::checkpoint;
 use crate::flash::Flash;
 use crate::inode::Inode;
 use crate::log::{Log, Position};
 use crate::volume::Volume;
-
-/// The options of mkfs.
-#[derive(Clone, Debug, Default)]
-pub struct FormatOptions {
-    /// A name for people, at most 64 bytes of UTF-8.
-    pub label: String,
-    /// The volume's identity.
-    pub uuid: [u8; 16],
-    /// The time for the root directory.
-    pub created: Timestamp,
-    /// User and group of the root directory.
-    pub owner: (u32, u32),
-}
 
 /// Makes an empty file system on the chip; the old contents are gone. Every good erase block is erased.
 ///
@@ -33,9 +20,7 @@ pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N>
 }
 
 fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
-    if options.label.len() > LABEL_MAX {
-        return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
-    }
+    let identity = Identity::new(options.uuid, &options.label)?;
     let mut flash = Flash::new(nand)?;
     let layout = *flash.layout();
     // Blocks of an older volume in the log must not look newer than the next ones.
@@ -71,33 +56,18 @@ fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
         time,
         unsure: 0,
     };
-    let inode = Inode {
-        kind: FileKind::Dir,
-        perm: 0o755,
-        nlink: 2,
-        uid: options.owner.0,
-        gid: options.owner.1,
-        rdev: 0,
-        generation: 0,
-        size: 0,
-        blocks: 0,
-        parent: 1,
-        xattrs: 0,
-        times: [options.created; 4],
-    };
-    let identity = Identity { uuid: options.uuid, label: options.label.clone() };
-    Volume::make(Log::fresh(flash, position), identity, &inode)?.flush().map_err(chip)
+    let attributes = Attributes::root(options.owner, options.created);
+    let root = Inode { attributes, nlink: 2, generation: 0, blocks: 0, parent: ROOT, xattrs: 0 };
+    Volume::make(Log::fresh(flash, position), identity, &root)?.flush().map_err(chip)
 }
 
 /// True if the chip carries this file system; reads the checkpoint region alone.
 pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     match Flash::new(AnyChip::lend(nand)) {
-        Ok(mut flash) => match checkpoint::find(&mut flash) {
-            Ok(found) => Ok(found.is_some()),
-            // Another version, or damaged, but this file system.
-            Err(error) if error.errno() == Errno::Io && flash.chip().stats().violations == 0 => Ok(true),
-            Err(error) => Err(error),
-        },
+        Ok(mut flash) => {
+            let found = checkpoint::find(&mut flash);
+            is_of(found, flash.chip().stats().violations == 0)
+        }
         Err(error) if error.errno() == Errno::NotSupported => Ok(false),
         Err(error) => Err(error),
     }

@@ -9,11 +9,11 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use pumice_common::{damaged, get_u32, put_u32};
 use pumice_media::AnyChip;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::cache::Cache;
-use crate::error::damaged;
 use crate::inode::{self, INODES, Inode, Step, inode_owner};
 use crate::layout::{Addr, BLOCK_BYTES, POINTERS, entry, put_entry};
 use crate::log::Log;
@@ -133,7 +133,7 @@ impl<'c> Index<'c> {
                     return Ok(Addr::NONE);
                 }
                 match self.cache.get(&parent) {
-                    Some(block) => Ok(Addr(crate::layout::get_u32(block, at))),
+                    Some(block) => Ok(Addr(get_u32(block, at))),
                     None => Err(damaged(format_args!("{parent:?} is gone from memory"))),
                 }
             }
@@ -192,8 +192,8 @@ impl<'c> Index<'c> {
             Some(Place::In(parent, at)) => {
                 self.provide(parent)?;
                 let block = self.changed(parent)?;
-                let old = Addr(crate::layout::get_u32(block, at));
-                crate::layout::put_u32(block, at, to.0);
+                let old = Addr(get_u32(block, at));
+                put_u32(block, at, to.0);
                 old
             }
         };

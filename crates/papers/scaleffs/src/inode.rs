@@ -5,9 +5,12 @@
 //! the [`Step`] (44). From 48 there are four times of 8 + 4 bytes: access, modification, change, birth. From 128 there
 //! are 220 addresses of data and one of an indirect block of each order; indirect blocks have 256 addresses.
 
-use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
+use core::ops::{Deref, DerefMut};
 
-use crate::layout::{BLOCK_BYTES, POINTERS, get_u32, put_u32};
+use pumice_common::{Attributes, get_time, get_u32, put_time, put_u32};
+use pumice_vfs::{Attr, FileKind};
+
+use crate::layout::{BLOCK_BYTES, POINTERS};
 use crate::spare::{Kind, Owner};
 
 /// Addresses of data in the inode itself.
@@ -50,45 +53,53 @@ pub(crate) enum Step {
 
 /// The attributes in an inode block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Inode {
-    pub(crate) kind: FileKind,
-    pub(crate) perm: u32,
+pub struct Inode {
+    pub(crate) attributes: Attributes,
     pub(crate) nlink: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) rdev: u32,
     pub(crate) generation: u32,
-    pub(crate) size: u64,
     /// Blocks that belong to it, indirect ones included, itself not.
     pub(crate) blocks: u32,
     /// A directory's parent.
     pub(crate) parent: u32,
     /// Bytes of its extended attributes.
     pub(crate) xattrs: u32,
-    /// Access, modification, change, birth.
-    pub(crate) times: [Timestamp; 4],
+}
+
+impl Deref for Inode {
+    type Target = Attributes;
+
+    fn deref(&self) -> &Attributes {
+        &self.attributes
+    }
+}
+
+impl DerefMut for Inode {
+    fn deref_mut(&mut self) -> &mut Attributes {
+        &mut self.attributes
+    }
 }
 
 impl Inode {
     /// Reads the attributes; `None` if they cannot be.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Inode> {
         let mode = get_u32(bytes, MODE);
-        let times = [0, 1, 2, 3].map(|number| get_time(bytes, TIMES + 12 * number));
         let size = u64::from(get_u32(bytes, SIZE)) | u64::from(get_u32(bytes, SIZE + 4)) << 32;
         let fits = size <= u64::from(BLOCKS_MAX) * BLOCK_BYTES as u64;
         let inode = Inode {
-            kind: FileKind::from_mode(mode)?,
-            perm: mode & 0o7777,
+            attributes: Attributes {
+                kind: FileKind::from_mode(mode)?,
+                perm: mode & 0o7777,
+                uid: get_u32(bytes, UID),
+                gid: get_u32(bytes, GID),
+                rdev: get_u32(bytes, RDEV),
+                size,
+                times: [0, 1, 2, 3].map(|number| get_time(bytes, TIMES + 12 * number)),
+            },
             nlink: get_u32(bytes, NLINK),
-            uid: get_u32(bytes, UID),
-            gid: get_u32(bytes, GID),
-            rdev: get_u32(bytes, RDEV),
             generation: get_u32(bytes, GENERATION),
-            size,
             blocks: get_u32(bytes, BLOCKS),
             parent: get_u32(bytes, PARENT),
             xattrs: get_u32(bytes, XATTRS),
-            times,
         };
         fits.then_some(inode)
     }
@@ -125,39 +136,14 @@ impl Inode {
 
     /// As callers of the file system see it.
     pub(crate) fn attr(&self, ino: u32) -> Attr {
-        let [atime, mtime, ctime, btime] = self.times;
-        Attr {
-            ino: Ino(u64::from(ino)),
-            kind: self.kind,
-            perm: self.perm,
-            nlink: self.nlink,
-            uid: self.uid,
-            gid: self.gid,
-            rdev: self.rdev,
-            size: self.size,
-            allocated: (u64::from(self.blocks) + 1) * BLOCK_BYTES as u64,
-            atime,
-            mtime,
-            ctime,
-            btime,
-            generation: self.generation,
-        }
+        let allocated = (u64::from(self.blocks) + 1) * BLOCK_BYTES as u64;
+        self.attributes.attr(ino, self.nlink, allocated, self.generation)
     }
 
     /// The kind of its blocks.
     pub(crate) fn content(&self) -> Kind {
         if self.kind == FileKind::Dir { Kind::Dir } else { Kind::Data }
     }
-}
-
-pub(crate) fn get_time(bytes: &[u8], at: usize) -> Timestamp {
-    let seconds = bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, i64::from_le_bytes);
-    Timestamp { seconds, nanos: get_u32(bytes, at + 8) % 1_000_000_000 }
-}
-
-pub(crate) fn put_time(bytes: &mut [u8], at: usize, time: Timestamp) {
-    bytes[at..at + 8].copy_from_slice(&time.seconds.to_le_bytes());
-    put_u32(bytes, at + 8, time.nanos);
 }
 
 /// The part of a directory operation that the writing of this inode block was.

@@ -4,6 +4,7 @@
 //! at least 2, at most an eighth of the chip. The chip needs pages of 512 bytes with 8 free spare bytes each or more, and
 //! 32 erase blocks or more.
 
+use pumice_common::{get_u32, put_u32};
 use pumice_flashlog::{Shape, TAG_BYTES, TagPlace};
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};
@@ -115,17 +116,6 @@ impl Layout {
     pub(crate) fn is_in_log(&self, addr: Addr) -> bool {
         addr.0 < self.shape.pages().saturating_mul(self.log_blocks())
     }
-}
-
-/// The little-endian number at a place of a block.
-pub(crate) fn get_u32(block: &[u8], at: usize) -> u32 {
-    debug_assert!(at + 4 <= block.len(), "byte {at} of {}", block.len());
-    block.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
-}
-
-/// Puts a number at a place of a block.
-pub(crate) fn put_u32(block: &mut [u8], at: usize, value: u32) {
-    block[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
 /// The address in entry `index` of a block of addresses.

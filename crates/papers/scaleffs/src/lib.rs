@@ -33,11 +33,10 @@ mod cache;
 mod check;
 mod checkpoint;
 mod directory;
-mod error;
 mod flash;
 mod format;
-mod fs;
 mod index;
+mod info;
 mod inode;
 mod layout;
 mod log;
@@ -46,6 +45,12 @@ mod volume;
 
 pub use check::check;
 pub use checkpoint::FORMAT_VERSION;
-pub use format::{FormatOptions, format, probe};
-pub use fs::{Blocks, Info, Memory, MountOptions, ScaleFs};
+pub use format::{format, probe};
+pub use info::{Blocks, Info, Memory};
 pub use layout::BLOCK_BYTES;
+pub use pumice_common::{FormatOptions, MountOptions};
+pub use volume::Volume;
+
+/// A mounted ScaleFFS. A mount reads the newest checkpoint and the indirect inode map; after a power cut, the spare areas
+/// of later writes, too, 4 MB at the most (4.5).
+pub type ScaleFs<N> = pumice_common::Mounted<Volume<'static>, N>;

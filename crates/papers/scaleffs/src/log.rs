@@ -9,10 +9,10 @@
 
 use std::collections::BTreeSet;
 
+use pumice_common::{chip, damaged};
 use pumice_media::{AnyChip, NandError};
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::error::{chip, damaged};
 use crate::flash::{Flash, Program, Spares};
 use crate::layout::{Addr, Layout};
 use crate::spare::{Owner, Stamp};

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::Inodes;
 use pumice_vfs::{Errno, FsError, Result};
 
 use super::{KEEP, Volume};

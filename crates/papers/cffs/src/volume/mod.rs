@@ -8,19 +8,20 @@ mod scan;
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Attributes, Inodes, Mode, ROOT, Volume as _, Xattrs, damaged};
 use pumice_media::AnyChip;
-use pumice_vfs::{Clock, Errno, FileKind, Finding, Ino, Result, Timestamp};
+use pumice_vfs::{Attr, Clock, Errno, FileKind, Finding, Result, SpaceInfo, Timestamp};
 
-use crate::error::damaged;
 use crate::flash::Flash;
 use crate::index::{Change, Index};
-use crate::inode::Inode;
+use crate::info::Info;
+use crate::inode::{Inode, NAME_MAX};
 use crate::layout::{Addr, Class, INODES, Layout};
 use crate::map_block;
 use crate::record::Record;
 use crate::spare::{Kind, Mark};
-use crate::store::Store;
-use crate::tree::{Node, ROOT, Tree};
+use crate::store::{Store, Written};
+use crate::tree::{Node, Tree};
 use crate::usage::{Role, State};
 
 /// Blocks that files never fill: the heads, and the blocks with which collection begins.
@@ -31,7 +32,7 @@ const LIVE_SHARE: u64 = 90;
 const KEEP: u32 = 4;
 
 /// A mounted volume.
-pub(crate) struct Volume<'c> {
+pub struct Volume<'c> {
     store: Store<'c>,
     tree: Tree,
     /// Inodes that are gone, where it says so: older pages of theirs are still on the chip.
@@ -83,29 +84,6 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// Mounts a chip: finds the record, scans, and erases the `InodeMapBlock` (2.1).
-    pub(crate) fn mount(
-        nand: AnyChip<'c>,
-        clock: Clock,
-        read_only: bool,
-        cache_bytes: usize,
-    ) -> Result<Volume<'c>> {
-        let mut flash = Flash::new(nand)?;
-        let Some(record) = Record::find(&mut flash)? else {
-            return Err(pumice_vfs::FsError::new(Errno::Invalid, "no cffs on this chip (no record)".into()));
-        };
-        let cache_pages = cache_bytes / flash.layout().page_bytes();
-        let mut volume = Volume::over(flash, record, clock, read_only, cache_pages);
-        let losers = volume.scan()?;
-        if !read_only && !volume.store.flash().is_bad(volume.record.map)? {
-            volume.store.flash().erase(volume.record.map)?;
-        }
-        for ino in losers {
-            volume.lose(ino)?;
-        }
-        Ok(volume)
-    }
-
     /// An empty volume on a chip whose blocks are erased: the root directory, and the `InodeMapBlock`.
     pub(crate) fn make(flash: Flash<'c>, record: Record, root: &Inode) -> Result<AnyChip<'c>> {
         let mut volume = Volume::over(flash, record, Box::new(Timestamp::default), false, 0);
@@ -113,29 +91,6 @@ impl<'c> Volume<'c> {
         let (mark, page) = volume.next_page(ROOT, root, Kind::Inode);
         volume.store.append(mark, &page)?;
         volume.unmount()
-    }
-
-    /// Writes directories that wait, and the `InodeMapBlock` (2.1), and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
-        if !self.read_only {
-            let held: Vec<u32> = self.held.keys().copied().collect();
-            for ino in held {
-                self.held.insert(ino, 1);
-                self.release(ino)?;
-            }
-            self.write_touched()?;
-            let map = self.record.map;
-            let (mut flash, hash) = self.store.into_flash();
-            map_block::write(&mut flash, map, &hash)?;
-            flash.flush()?;
-            return Ok(flash.into_chip());
-        }
-        Ok(self.abandon())
-    }
-
-    /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> AnyChip<'c> {
-        self.store.into_flash().0.into_chip()
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -178,38 +133,8 @@ impl<'c> Volume<'c> {
         (self.clock)()
     }
 
-    /// The number of an inode as this format has it.
-    pub(crate) fn number(ino: Ino) -> Result<u32> {
-        u32::try_from(ino.0).ok().filter(|ino| (1..INODES).contains(ino)).ok_or_else(|| Errno::Stale.into())
-    }
-
     fn node(&self, ino: u32) -> Result<&Node> {
         self.tree.get(ino).ok_or_else(|| Errno::Stale.into())
-    }
-
-    /// The inode: of a ghost from memory, otherwise its page.
-    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
-        if let Some(ghost) = self.ghosts.get(&ino) {
-            return Ok(ghost.clone());
-        }
-        let (at, time) = self.node(ino).map(|node| (node.at, node.time))?;
-        if let Some(root) = self.lost_root.as_ref().filter(|_| at == Addr::NONE) {
-            return Ok(root.clone());
-        }
-        let (mark, layout) = (Mark { kind: Kind::Inode, ino, number: time }, self.layout());
-        let page = self.store.metadata(at, mark)?;
-        let found = Inode::decode(page, mark, &layout);
-        let mut inode =
-            found.ok_or_else(|| damaged(format_args!("inode {ino} in page {} is damaged", at.0)))?;
-        if let Some(time) = self.touched.get(&ino) {
-            (inode.times[1], inode.times[2]) = (*time, *time);
-        }
-        Ok(inode)
-    }
-
-    /// Links of an inode.
-    pub(crate) fn links(&self, ino: u32) -> u32 {
-        self.tree.links(ino)
     }
 
     fn index_of(&self, ino: u32, inode: &Inode) -> Index {
@@ -270,10 +195,6 @@ impl<'c> Volume<'c> {
         Ok(inode)
     }
 
-    fn writable(&self) -> Result<()> {
-        if self.read_only { Err(Errno::ReadOnly.into()) } else { Ok(()) }
-    }
-
     /// Pages that may be live: collection needs the rest.
     pub(crate) fn live_max(&self) -> u32 {
         let blocks = self.store.usage.usable().saturating_sub(RESERVE);
@@ -318,43 +239,6 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Everything outlives a power cut.
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        if self.read_only {
-            return Ok(());
-        }
-        self.write_touched()?;
-        self.store.flash().flush()
-    }
-
-    /// An inode outlives a power cut; all but a directory's times does already.
-    pub(crate) fn fsync(&mut self, ino: u32) -> Result<()> {
-        self.inode(ino)?;
-        if self.read_only {
-            return Ok(());
-        }
-        self.write_dir(ino)?;
-        self.store.flash().flush()
-    }
-
-    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
-        self.inode(ino)?;
-        *self.held.entry(ino).or_insert(0) += 1;
-        Ok(())
-    }
-
-    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
-        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
-        *count -= 1;
-        if *count > 0 {
-            return Ok(());
-        }
-        self.held.remove(&ino);
-        let Some(ghost) = self.ghosts.remove(&ino) else { return Ok(()) };
-        let change = Change { dead: self.pages_of(ino, &ghost), ..Change::default() };
-        self.end_change(change, Ok(()))
-    }
-
     /// All pages below an inode. Unreadable ones are not among them: they stay until the next mount.
     fn pages_of(&mut self, ino: u32, inode: &Inode) -> Vec<Addr> {
         let mut pages = Vec::new();
@@ -370,21 +254,160 @@ impl<'c> Volume<'c> {
     }
 }
 
+impl Inodes for Volume<'_> {
+    type Inode = Inode;
+
+    const INODES: u32 = INODES;
+
+    /// The inode: of a ghost from memory, otherwise its page.
+    fn inode(&mut self, ino: u32) -> Result<Inode> {
+        if let Some(ghost) = self.ghosts.get(&ino) {
+            return Ok(ghost.clone());
+        }
+        let (at, time) = self.node(ino).map(|node| (node.at, node.time))?;
+        if let Some(root) = self.lost_root.as_ref().filter(|_| at == Addr::NONE) {
+            return Ok(root.clone());
+        }
+        let (mark, layout) = (Mark { kind: Kind::Inode, ino, number: time }, self.layout());
+        let page = self.store.metadata(at, mark)?;
+        let found = Inode::decode(page, mark, &layout);
+        let mut inode =
+            found.ok_or_else(|| damaged(format_args!("inode {ino} in page {} is damaged", at.0)))?;
+        if let Some(time) = self.touched.get(&ino) {
+            inode.touch(*time);
+        }
+        Ok(inode)
+    }
+
+    fn shown(&self, ino: u32, inode: &Inode) -> Attr {
+        inode.attr(ino, self.tree.links(ino), self.layout().page_bytes())
+    }
+
+    fn writable(&self) -> Result<()> {
+        Mode::new(self.read_only).writable()
+    }
+
+    fn held(&mut self) -> &mut BTreeMap<u32, u32> {
+        &mut self.held
+    }
+
+    fn let_go(&mut self, ino: u32) -> Result<()> {
+        let Some(ghost) = self.ghosts.remove(&ino) else { return Ok(()) };
+        let change = Change { dead: self.pages_of(ino, &ghost), ..Change::default() };
+        self.end_change(change, Ok(()))
+    }
+}
+
 /// An inode without pages.
 pub(crate) fn blank(kind: FileKind, layout: &Layout) -> Inode {
     Inode {
-        kind,
-        perm: 0o755,
-        uid: 0,
-        gid: 0,
-        rdev: 0,
+        attributes: Attributes::blank(kind),
         generation: 0,
         parent: ROOT,
-        size: 0,
         pages: 0,
         class: Class::Direct,
         name: Vec::new(),
-        times: [Timestamp::default(); 4],
         entries: vec![Addr::NONE; layout.entries() as usize],
+    }
+}
+
+impl Volume<'_> {
+    /// Pages written since the mount.
+    pub fn written(&self) -> Written {
+        self.shared_store().written()
+    }
+}
+
+impl Xattrs for Volume<'_> {}
+
+impl<'c> pumice_common::Volume<'c> for Volume<'c> {
+    type Info = Info;
+
+    /// Mounts a chip: finds the record, scans, and erases the `InodeMapBlock` (2.1).
+    fn mount(nand: AnyChip<'c>, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<'c>> {
+        let mut flash = Flash::new(nand)?;
+        let Some(record) = Record::find(&mut flash)? else {
+            return Err(pumice_vfs::FsError::new(Errno::Invalid, "no cffs on this chip (no record)".into()));
+        };
+        let cache_pages = cache_bytes / flash.layout().page_bytes();
+        let mut volume = Volume::over(flash, record, clock, read_only, cache_pages);
+        let losers = volume.scan()?;
+        if !read_only && !volume.store.flash().is_bad(volume.record.map)? {
+            volume.store.flash().erase(volume.record.map)?;
+        }
+        for ino in losers {
+            volume.lose(ino)?;
+        }
+        Ok(volume)
+    }
+
+    /// Writes directories that wait, and the `InodeMapBlock` (2.1), and gives the chip back.
+    fn unmount(mut self) -> Result<AnyChip<'c>> {
+        if !self.read_only {
+            self.release_all()?;
+            self.write_touched()?;
+            let map = self.record.map;
+            let (mut flash, hash) = self.store.into_flash();
+            map_block::write(&mut flash, map, &hash)?;
+            flash.flush()?;
+            return Ok(flash.into_chip());
+        }
+        Ok(self.abandon())
+    }
+
+    /// Gives the chip back as it is.
+    fn abandon(self) -> AnyChip<'c> {
+        self.store.into_flash().0.into_chip()
+    }
+
+    fn chip(&self) -> &AnyChip<'c> {
+        self.shared_store().shared_flash().chip()
+    }
+
+    fn info(&self) -> Info {
+        let identity = &self.record().identity;
+        Info {
+            label: identity.label.clone(),
+            uuid: identity.uuid,
+            recovered: self.recovered(),
+            erase_blocks: self.block_counts(),
+            live_pages: self.live(),
+            inodes: self.tree().len(),
+            cache_bytes: self.shared_store().cached() * self.layout().page_bytes(),
+        }
+    }
+
+    fn space(&self) -> SpaceInfo {
+        let (total, each) = (self.live_max(), self.layout().page_bytes() as u64);
+        let free = total.saturating_sub(self.live());
+        let inodes = self.tree().len();
+        let free_inodes = (INODES - 1).saturating_sub(inodes).min(free);
+        SpaceInfo {
+            block_bytes: u32::try_from(each).unwrap_or(u32::MAX),
+            total_bytes: u64::from(total) * each,
+            free_bytes: u64::from(free) * each,
+            inodes: u64::from(inodes) + u64::from(free_inodes),
+            free_inodes: u64::from(free_inodes),
+            name_max: u32::try_from(NAME_MAX).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// An inode outlives a power cut; all but a directory's times does already.
+    fn fsync(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        if self.read_only {
+            return Ok(());
+        }
+        self.write_dir(ino)?;
+        self.store.flash().flush()
+    }
+
+    /// Everything outlives a power cut.
+    fn sync(&mut self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        self.write_touched()?;
+        self.store.flash().flush()
     }
 }

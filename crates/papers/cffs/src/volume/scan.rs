@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Inodes, ROOT};
 use pumice_vfs::{FileKind, Result, check_name};
 
 use super::{Volume, blank};
@@ -10,7 +11,6 @@ use crate::inode::Inode;
 use crate::layout::Addr;
 use crate::map_block;
 use crate::spare::{self, Kind, Mark};
-use crate::tree::ROOT;
 use crate::usage::{Role, State};
 
 /// An inode page that a spare area told of.

@@ -1,14 +1,12 @@
 //! The conformance suite.
 
-use crate::common::{formatted, mount};
-use pumice_cffs::Cffs;
+use crate::common::{Chip, support::conformance};
 use pumice_knobs::CFFS_CALLS;
-use pumice_media::SimChip;
-use pumice_vfs::conformance::{Name, Op, Subject, TestClock, checks, run_random_of};
-use pumice_vfs::{FileSystem, RenameMode, Result};
+use pumice_vfs::RenameMode;
+use pumice_vfs::conformance::{Name, Op};
 
 /// Chips of both columns of table 1.
-const CHIPS: [&str; 2] = ["512+16:32:1024", "2048+64:64:128"];
+const CHIPS: [Chip; 2] = [Chip("512+16:32:1024"), Chip("2048+64:64:128")];
 
 /// Features that the paper does not have.
 const LEFT_OUT: [&str; 22] = [
@@ -65,62 +63,12 @@ fn gives(op: &Op) -> bool {
     is_given && end < FAR - (1 << 20)
 }
 
-struct Mounted {
-    fs: Option<Cffs<SimChip>>,
-    clock: TestClock,
-}
-
-impl Mounted {
-    #[allow(clippy::new_ret_no_self, reason = "a subject is a trait object")]
-    fn new(shape: &str, clock: &TestClock) -> Box<dyn Subject> {
-        let fs = mount(formatted(shape, clock.now()), clock.clock());
-        Box::new(Mounted { fs: Some(fs), clock: clock.clone() })
-    }
-}
-
-impl Subject for Mounted {
-    fn fs(&self) -> &dyn FileSystem {
-        self.fs.as_ref().unwrap()
-    }
-
-    fn remount(&mut self) -> Result<()> {
-        let chip = self.fs.take().unwrap().unmount()?;
-        assert_eq!(pumice_media::Nand::stats(&chip).violations, 0);
-        self.fs = Some(mount(chip, self.clock.clock()));
-        Ok(())
-    }
-}
-
 #[test]
 fn scripted() {
-    for shape in CHIPS {
-        let mut failures = Vec::new();
-        for check in checks().iter().filter(|check| !LEFT_OUT.contains(&check.name)) {
-            let clock = TestClock::new();
-            failures.extend(check.run(Mounted::new(shape, &clock), &clock).err());
-        }
-        assert!(failures.is_empty(), "{shape}: {failures:#?}");
-    }
-    let names: Vec<&str> = checks().iter().map(|check| check.name).collect();
-    assert!(LEFT_OUT.iter().all(|name| names.contains(name)), "no check of this name");
+    conformance::scripted(&CHIPS, &LEFT_OUT);
 }
 
 #[test]
 fn random() {
-    let (first, sequences, mut ops) = (CFFS_CALLS.first_seed(1), CFFS_CALLS.count().unwrap_or(40), 0);
-    for (seed, shape) in (first..).zip(CHIPS) {
-        let report = run_random_of(
-            &|clock| Mounted::new(shape, clock),
-            u32::try_from(sequences).unwrap(),
-            400,
-            seed,
-            &gives,
-        )
-        .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape}: {failure}"));
-        assert_eq!(report.refused, 0, "{shape}: there was room");
-        ops += report.ops;
-    }
-    let chips = CHIPS.len() as u64;
-    CFFS_CALLS.ran(first..first + chips, sequences * chips);
-    assert!(ops > 10_000 || !CFFS_CALLS.is_usual(), "only {ops} operations");
+    conformance::random(&CHIPS, &CFFS_CALLS, 40, &gives);
 }

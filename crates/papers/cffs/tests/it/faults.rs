@@ -1,118 +1,23 @@
 //! Bad blocks, failed programs and erases, wrong bits, and images that are damaged on purpose.
 
-use std::collections::BTreeMap;
+use crate::common::{Chip, support::faults};
 
-use crate::common::{CACHE_BYTES, FILE, chip, formatted, mount};
-use pumice_cffs::{Cffs, FormatOptions, MountOptions, check, format};
-use pumice_media::{BitFlip, BlockId, Nand, PageId, Rate, SimChip};
-use pumice_vfs::{Errno, FileSystem, Ino, Timestamp};
-
-const CHIP: &str = "512+16:32:256";
-
-fn clock() -> pumice_vfs::Clock {
-    Box::new(Timestamp::default)
-}
-
-fn bytes_of(seed: u64, length: usize) -> Vec<u8> {
-    let mut bytes = vec![0; length];
-    fastrand::Rng::with_seed(seed).fill(&mut bytes);
-    bytes
-}
-
-/// Writes files over and over until all blocks were used some times; returns the contents that must be found.
-fn churn(fs: &Cffs<SimChip>, rounds: u64) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for round in 0..rounds {
-        let name = std::format!("file{}", round % 23);
-        if round >= 23 {
-            fs.unlink(Ino::ROOT, name.as_bytes()).unwrap();
-        }
-        let ino = fs.create(Ino::ROOT, name.as_bytes(), &FILE).unwrap().ino;
-        let bytes = bytes_of(round, 30_000 + usize::try_from(round % 7).unwrap() * 5000);
-        fs.write(ino, 0, &bytes).unwrap();
-        files.insert(name, bytes);
-    }
-    files
-}
-
-fn holds(fs: &Cffs<SimChip>, files: &BTreeMap<String, Vec<u8>>) {
-    for (name, bytes) in files {
-        let attr = fs.lookup(Ino::ROOT, name.as_bytes()).unwrap();
-        let mut found = vec![0; bytes.len() + 1];
-        assert_eq!(fs.read(attr.ino, 0, &mut found).unwrap(), bytes.len(), "{name}");
-        assert!(found[..bytes.len()] == bytes[..], "{name}");
-    }
-}
+const CHIP: Chip = Chip("512+16:32:256");
 
 #[test]
 fn factory_bad_blocks_and_failing_ones_lose_nothing() {
-    let mut chip = chip(CHIP);
-    let faults = chip.faults_mut();
-    faults.factory_bad.extend([0, 3, 4, 100, 250, 254].map(BlockId));
-    faults.program_fail_rate = Some(Rate { per_billion: 100_000, seed: 5 });
-    faults.erase_fail_rate = Some(Rate { per_billion: 4_000_000, seed: 6 });
-    let chip = format(chip, &FormatOptions::default()).unwrap();
-    let fs = mount(chip, clock());
-    let files = churn(&fs, 400);
-    let chip = fs.unmount().unwrap();
-    let counts = chip.fault_counts();
-    assert!(counts.program_failures > 0 && counts.erase_failures > 0, "{counts:?}");
-    assert_eq!(chip.stats().violations, 0);
-    assert_eq!(check(chip.clone()).unwrap().findings, []);
-    holds(&mount(chip, clock()), &files);
+    faults::bad_and_failing_blocks_lose_nothing(&CHIP, 100_000);
 }
 
+/// Of the map, too: it is not believed then, and every block is looked at.
 #[test]
 fn a_wrong_bit_in_every_spare_area_is_put_right() {
-    let fs = mount(formatted(CHIP, Timestamp::default()), clock());
-    let files = churn(&fs, 60);
-    let mut chip = fs.unmount().unwrap();
-    let pages = u32::try_from(chip.geometry().pages()).unwrap();
-    let mut rng = fastrand::Rng::with_seed(9);
-    // Of the map, too: it is not believed then, and every block is looked at.
-    for page in 0..pages {
-        chip.faults_mut().flips.insert(BitFlip { page: PageId(page), bit: 512 * 8 + rng.u32(..64) });
-    }
-    assert_eq!(check(chip.clone()).unwrap().findings, []);
-    let fs = mount(chip, clock());
-    holds(&fs, &files);
-    // Collection believes them, too.
-    for round in 0..400 {
-        let ino = fs.create(Ino::ROOT, b"more", &FILE).unwrap().ino;
-        fs.write(ino, 0, &bytes_of(round, 20_000)).unwrap();
-        fs.unlink(Ino::ROOT, b"more").unwrap();
-    }
-    holds(&fs, &files);
+    faults::wrong_bits_are_put_right(&CHIP, 1, 64);
 }
 
 #[test]
 fn what_cannot_be_read_is_an_error_and_stays_one_when_it_is_moved() {
-    let fs = mount(formatted(CHIP, Timestamp::default()), clock());
-    let mut files = churn(&fs, 23);
-    let mut chip = fs.unmount().unwrap();
-    // A page of the first file's data.
-    let page = (64..2048).map(PageId).find(|page| {
-        let (mut data, mut spare) = (vec![0; 512], vec![0; 8]);
-        chip.read(*page, &mut data, &mut spare).unwrap();
-        data == files["file0"][1024..1536]
-    });
-    chip.faults_mut().unreadable.insert(page.unwrap());
-    let report = check(chip.clone()).unwrap();
-    assert_eq!(report.findings.len(), 1, "{report:?}");
-    assert_eq!(report.findings[0].code, "data");
-    let fs = mount(chip, clock());
-    for round in 0..700 {
-        let lost = fs.lookup(Ino::ROOT, b"file0").unwrap().ino;
-        let mut bytes = vec![0; 1024];
-        assert_eq!(fs.read(lost, 1024, &mut bytes).unwrap_err().errno(), Errno::Io);
-        assert_eq!(fs.read(lost, 0, &mut bytes).unwrap(), 1024);
-        assert_eq!(bytes, files["file0"][..1024]);
-        let ino = fs.create(Ino::ROOT, b"more", &FILE).unwrap().ino;
-        fs.write(ino, 0, &bytes_of(round, 10_000)).unwrap();
-        fs.unlink(Ino::ROOT, b"more").unwrap();
-    }
-    files.remove("file0");
-    holds(&fs, &files);
+    faults::what_cannot_be_read_stays_so(&CHIP, 64..2048, "data");
 }
 
 /// Makes the proofs of a page anew.
@@ -128,47 +33,18 @@ fn prove(data: &mut [u8], spare: &mut [u8]) {
     });
 }
 
-/// Every call ends with an answer or an error, whatever the pages say.
 #[test]
 fn damaged_images_are_answered() {
-    let fs = mount(formatted(CHIP, Timestamp::default()), clock());
-    churn(&fs, 40);
-    let start = fs.unmount().unwrap();
-    let geometry = start.geometry();
-    for seed in 0..60 {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        // A copy with some pages changed, proofs made anew.
-        let mut chip = SimChip::new(start.spec());
-        let mut source = start.clone();
-        for page in (0..u32::try_from(geometry.pages()).unwrap()).map(PageId) {
-            let (mut data, mut spare) = (vec![0; 512], vec![0; 8]);
-            source.read(page, &mut data, &mut spare).unwrap();
-            if spare.iter().all(|byte| *byte == 0xff) {
-                continue;
-            }
+    faults::damaged_images_are_answered(&CHIP, |from, to, rng| {
+        faults::copy_pages(from, to, |data, spare| {
             let kind = spare[0] >> 4;
             let often = if (3..6).contains(&kind) { 200 } else { 3 };
             if kind < 6 && rng.u32(..often) == 0 {
                 let at = if rng.bool() { rng.usize(2..24) * 4 } else { 256 + rng.usize(..64) * 4 };
                 let value = [u32::MAX, u32::MAX - 1, 0, 7, rng.u32(..8192), rng.u32(..)][rng.usize(..6)];
                 data[at..at + 4].copy_from_slice(&value.to_le_bytes());
-                prove(&mut data, &mut spare);
+                prove(data, spare);
             }
-            chip.program(page, &data, &spare).unwrap();
-        }
-        let _ = check(chip.clone());
-        let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock: clock() };
-        if let Ok(fs) = Cffs::mount(chip, options) {
-            for number in 0..23 {
-                let name = std::format!("file{number}");
-                if let Ok(attr) = fs.lookup(Ino::ROOT, name.as_bytes()) {
-                    let _ = fs.read(attr.ino, 0, &mut vec![0; 60_000]);
-                }
-                let _ = fs.unlink(Ino::ROOT, name.as_bytes());
-            }
-            let _ =
-                fs.create(Ino::ROOT, b"new", &FILE).and_then(|attr| fs.write(attr.ino, 0, &vec![1; 50_000]));
-            let _ = fs.unmount();
-        }
-    }
+        });
+    });
 }

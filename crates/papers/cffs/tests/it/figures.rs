@@ -125,7 +125,7 @@ fn postmark(fs: &Cffs<SimChip>, files: usize, transactions: usize, seed: u64) ->
     for (name, _) in there {
         fs.unlink(Ino::ROOT, name.as_bytes()).unwrap();
     }
-    fs.written()
+    fs.volume().written()
 }
 
 /// Tables 4 and 5: 68,689 pages are written at 1:2; 0.26, 0.15 and 0.12 extra writes for each collection at 1:10, 1:3 and 1:2.

@@ -11,7 +11,9 @@
 //! of key and value. With E = (page - 64) / 16, level i of a storey of h levels, counted from 1, has E / 2^i entries, the
 //! highest E / 2^(h-1).
 
-use crate::layout::{Addr, get_u16, get_u32, get_u64, put_u16, put_u32, put_u64};
+use pumice_common::{get_u32, put_u32};
+
+use crate::layout::{Addr, get_u16, get_u64, put_u16, put_u64};
 
 use super::state::State;
 

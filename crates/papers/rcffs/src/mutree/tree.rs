@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pumice_common::damaged;
 use pumice_vfs::{FsError, Result};
 
 use super::page::{Header, Image, NodeShape, SAME_PAGE};
 use super::state::State;
 use super::{Key, Place};
-use crate::error::damaged;
 use crate::layout::{Addr, count};
 
 /// The page of a child that is in memory; the low half of the value is its number there.

@@ -1,10 +1,10 @@
 //! Section 6: the garbage collector and the consistency checker, which the paper left open and wants to be one. A
 //! segment is emptied by its reverse index; one with a repaired page goes first, so that the page is moved.
 
+use pumice_common::damaged;
 use pumice_vfs::{Errno, FsError, Result};
 
 use super::Volume;
-use crate::error::damaged;
 use crate::layout::{Addr, count};
 use crate::mutree::{Header, Key, NodeShape, Pages, Place};
 use crate::pack::Chunk;

@@ -1,9 +1,11 @@
 //! Section 4: read and write. Bytes wait in chunks of 4 KiB in memory; all of it is zeros that no chunk has.
 
-use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
+use core::ops::Range;
+
+use pumice_common::{Content, Cover, Inodes, Piece, damaged, pieces};
+use pumice_vfs::{Errno, Result, SetAttr};
 
 use super::Volume;
-use crate::error::damaged;
 use crate::inode::Inode;
 use crate::layout::CHUNK_BYTES;
 use crate::mutree::{CHUNKS, Key};
@@ -12,54 +14,21 @@ const BYTES: u64 = CHUNK_BYTES as u64;
 /// Bytes that a file may have: its chunks are counted in 31 bits.
 const SIZE_MAX: u64 = CHUNKS * BYTES;
 
-/// A part of one chunk: which, from where in it, and how many bytes.
-struct Piece {
-    number: u64,
-    from: usize,
-    bytes: usize,
-}
-
-/// The parts of chunks that a range covers.
-fn pieces(offset: u64, length: usize) -> impl Iterator<Item = Piece> {
-    let (mut at, mut left) = (offset, length);
-    core::iter::from_fn(move || {
-        if left == 0 {
-            return None;
-        }
-        let from = usize::try_from(at % BYTES).ok()?;
-        let bytes = left.min(CHUNK_BYTES - from);
-        let piece = Piece { number: at / BYTES, from, bytes };
-        at += bytes as u64;
-        left -= bytes;
-        Some(piece)
-    })
-}
-
-impl Volume<'_> {
-    /// A regular file's inode.
-    fn file(&mut self, ino: u32) -> Result<Inode> {
-        let inode = self.inode(ino)?;
-        match inode.kind {
-            FileKind::File => Ok(inode),
-            FileKind::Dir => Err(Errno::IsDir.into()),
-            _ => Err(Errno::Invalid.into()),
-        }
+impl Content for Volume<'_> {
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
     }
 
-    pub(crate) fn read(&mut self, ino: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let size = self.file(ino)?.size;
-        let there = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len());
-        self.read_chunks(ino, offset, buffer.get_mut(..there).unwrap_or_default())?;
-        Ok(there)
+    fn size_max(&self) -> u64 {
+        SIZE_MAX
     }
 
-    /// Fills `buffer` from the chunks of an inode, whatever its length.
-    pub(super) fn read_chunks(&mut self, ino: u32, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    fn fill(&mut self, ino: u32, _inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut rest = buffer;
-        for Piece { number, from, bytes } in pieces(offset, rest.len()) {
+        for Piece { number, from, bytes } in pieces(CHUNK_BYTES, offset, rest.len()) {
             let (part, behind) = rest.split_at_mut(bytes);
             rest = behind;
-            let chunk = self.chunk(Key::data(ino, number))?.unwrap_or_default();
+            let chunk = self.chunk(Key::data(ino, number.into()))?.unwrap_or_default();
             let there = chunk.len().saturating_sub(from).min(bytes);
             part[..there].copy_from_slice(&chunk[chunk.len().min(from)..][..there]);
             part[there..].fill(0);
@@ -67,15 +36,8 @@ impl Volume<'_> {
         Ok(())
     }
 
-    pub(crate) fn write(&mut self, ino: u32, offset: u64, bytes: &[u8]) -> Result<()> {
-        let size = self.file(ino)?.size;
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > SIZE_MAX) {
-            return Err(Errno::FileTooBig.into());
-        }
-        let more = self.growth(ino, size, (offset, bytes.len()))?;
+    fn put_bytes(&mut self, ino: u32, inode: Inode, offset: u64, bytes: &[u8]) -> Result<()> {
+        let more = self.growth(ino, inode.size, (offset, bytes.len()))?;
         self.admit(more)?;
         // A call of more is written back part by part.
         let at_once = usize::try_from(self.dirty_max() / 2 / BYTES * BYTES).unwrap_or(CHUNK_BYTES);
@@ -90,16 +52,55 @@ impl Volume<'_> {
         Ok(())
     }
 
+    fn apply(&mut self, ino: u32, mut inode: Inode, change: &SetAttr) -> Result<Inode> {
+        if let Some(size) = change.size {
+            if size < inode.size {
+                self.clear(ino, &mut inode, size, SIZE_MAX)?;
+            }
+            inode.size = size;
+            inode.times[1] = self.now();
+        }
+        inode.change(change, self.now());
+        self.put_inode(ino, &inode)?;
+        self.write_back()?;
+        Ok(inode)
+    }
+
+    fn cover(&mut self, ino: u32, mut inode: Inode, cover: Cover, range: Range<u64>) -> Result<()> {
+        if cover.clears {
+            self.clear(ino, &mut inode, range.start, range.end)?;
+        }
+        if cover.grows {
+            inode.size = inode.size.max(range.end);
+        }
+        self.touch(ino, inode)?;
+        self.write_back()
+    }
+
+    fn next_block(&mut self, ino: u32, _inode: &Inode, range: Range<u32>, there: bool) -> Result<u32> {
+        for number in range.clone() {
+            let found = self.next_key(Key::data(ino, number.into()))?;
+            let found = found.filter(|key| key.ino() == ino && !key.is_metadata()).map(Key::number);
+            let next = found.and_then(|found| u32::try_from(found).ok()).unwrap_or(range.end).min(range.end);
+            if there || next != number {
+                return Ok(if there { next } else { number });
+            }
+        }
+        Ok(range.end)
+    }
+}
+
+impl Volume<'_> {
     /// Bytes by which a write makes a file larger on flash, if nothing can be compressed.
     fn growth(&mut self, ino: u32, size: u64, (offset, length): (u64, usize)) -> Result<usize> {
         let mut more = 0;
-        for Piece { number, from, bytes } in pieces(offset, length) {
-            let there = match self.dirty.get(Key::data(ino, number)) {
+        for Piece { number, from, bytes } in pieces(CHUNK_BYTES, offset, length) {
+            let there = match self.dirty.get(Key::data(ino, number.into())) {
                 Some(changed) => changed.bytes.as_ref().map_or(0, Vec::len),
-                None => self.stored_bytes(Key::data(ino, number))?,
+                None => self.stored_bytes(Key::data(ino, number.into()))?,
             };
             // A chunk that is there keeps its end.
-            let end = if there > 0 { size.saturating_sub(number * BYTES).min(BYTES) } else { 0 };
+            let end = if there > 0 { size.saturating_sub(u64::from(number) * BYTES).min(BYTES) } else { 0 };
             more += usize::try_from(end).unwrap_or(CHUNK_BYTES).max(from + bytes).saturating_sub(there);
         }
         Ok(more)
@@ -107,10 +108,10 @@ impl Volume<'_> {
 
     fn write_part(&mut self, ino: u32, inode: &mut Inode, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
-        for piece in pieces(offset, bytes.len()) {
+        for piece in pieces(CHUNK_BYTES, offset, bytes.len()) {
             let (part, behind) = rest.split_at(piece.bytes);
             rest = behind;
-            let key = Key::data(ino, piece.number);
+            let key = Key::data(ino, piece.number.into());
             let is_whole = part.len() == CHUNK_BYTES;
             let is_new = match self.dirty.get(key) {
                 Some(changed) => changed.bytes.is_none(),
@@ -130,40 +131,8 @@ impl Volume<'_> {
 
     /// Notes a change of content.
     fn touch(&mut self, ino: u32, mut inode: Inode) -> Result<()> {
-        (inode.times[1], inode.times[2]) = (self.now(), self.now());
+        inode.touch(self.now());
         self.put_inode(ino, &inode)
-    }
-
-    pub(crate) fn set_attr(&mut self, ino: u32, change: &SetAttr) -> Result<Inode> {
-        let mut inode = self.inode(ino)?;
-        match (change.size, inode.kind) {
-            (Some(_), FileKind::Dir) => return Err(Errno::IsDir.into()),
-            (Some(size), FileKind::File) if size > SIZE_MAX => return Err(Errno::FileTooBig.into()),
-            (None, _) | (_, FileKind::File) => {}
-            _ => return Err(Errno::Invalid.into()),
-        }
-        if *change == SetAttr::default() {
-            return Ok(inode);
-        }
-        self.writable()?;
-        if let Some(size) = change.size {
-            if size < inode.size {
-                self.clear(ino, &mut inode, size, SIZE_MAX)?;
-            }
-            inode.size = size;
-            inode.times[1] = self.now();
-        }
-        inode.perm = change.perm.map_or(inode.perm, |perm| perm & 0o7777);
-        inode.uid = change.uid.unwrap_or(inode.uid);
-        inode.gid = change.gid.unwrap_or(inode.gid);
-        let now = self.now();
-        let [atime, mtime, ctime, _] = &mut inode.times;
-        *atime = change.atime.unwrap_or(*atime);
-        *mtime = change.mtime.unwrap_or(*mtime);
-        *ctime = change.ctime.unwrap_or(now);
-        self.put_inode(ino, &inode)?;
-        self.write_back()?;
-        Ok(inode)
     }
 
     /// Makes a range read as zeros: chunks that it covers go, the ends of others are cut or filled.
@@ -192,45 +161,5 @@ impl Volume<'_> {
             at = key.next();
         }
         Ok(())
-    }
-
-    pub(crate) fn allocate(&mut self, ino: u32, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        let mut inode = self.file(ino)?;
-        if length == 0 {
-            return Err(Errno::Invalid.into());
-        }
-        let end = offset.checked_add(length).filter(|end| *end <= SIZE_MAX).ok_or(Errno::FileTooBig)?;
-        self.writable()?;
-        let (clears, grows) = match mode {
-            SpaceMode::Reserve { keep_size } => (false, !keep_size),
-            SpaceMode::PunchHole => (true, false),
-            SpaceMode::Zero { keep_size } => (true, !keep_size),
-        };
-        if clears {
-            self.clear(ino, &mut inode, offset, end)?;
-        }
-        if grows {
-            inode.size = inode.size.max(end);
-        }
-        self.touch(ino, inode)?;
-        self.write_back()
-    }
-
-    pub(crate) fn seek(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
-        let size = self.file(ino)?.size;
-        if offset >= size {
-            return Err(Errno::NoAddress.into());
-        }
-        let mut number = offset / BYTES;
-        loop {
-            let found = self.next_key(Key::data(ino, number))?;
-            let found = found.filter(|key| key.ino() == ino && !key.is_metadata()).map(Key::number);
-            match (what, found) {
-                (Seek::Data, Some(found)) if found * BYTES < size => return Ok(offset.max(found * BYTES)),
-                (Seek::Data, _) => return Err(Errno::NoAddress.into()),
-                (Seek::Hole, Some(found)) if found == number => number += 1,
-                (Seek::Hole, _) => return Ok(offset.max(number * BYTES).min(size)),
-            }
-        }
     }
 }

@@ -8,23 +8,22 @@ mod writeback;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pumice_common::{Identity, Inodes, Mode, ROOT, Volume as _, Xattrs, damaged, get_u32};
 use pumice_media::AnyChip;
-use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
+use pumice_vfs::{Attr, Clock, Errno, FsError, Result, SpaceInfo, Timestamp};
 
 use crate::directory::Directory;
-use crate::error::damaged;
+use crate::info::Info;
 use crate::inode::Inode;
-use crate::layout::{CHUNK_MAX, Layout, count, get_u32};
-use crate::log::{Identity, Log, Position};
+use crate::layout::{CHUNK_BYTES, CHUNK_MAX, Layout, count};
+use crate::log::{Log, Position, Written};
 use crate::mount;
 use crate::mutree::{Key, NodeShape, Place, State, Tree};
 use crate::pack::unpacked;
 use crate::segment::Use;
-use crate::store::Store;
+use crate::store::{Repairs, Store};
 use writeback::Dirty;
 
-/// The root directory.
-pub(crate) const ROOT: u32 = 1;
 /// Inodes that are open without a name, four bytes each: those that a crash left go at the next mount.
 const ORPHANS: Key = Key(1 << 31);
 /// Segments that files never fill: the open one, the list of the next ones, and those with which cleaning begins.
@@ -34,17 +33,11 @@ const LIVE_SHARE: u64 = 80;
 /// Directories kept in memory.
 const DIRECTORIES: usize = 64;
 
-/// Whether a volume is written to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Writable,
-    ReadOnly,
-    /// Writing back stopped half way: nothing in memory is written any more.
-    Broken,
-}
+/// Bytes of an inode with its entry in the tree, about.
+const INODE_BYTES: u64 = 256;
 
 /// A mounted volume.
-pub(crate) struct Volume<'c> {
+pub struct Volume<'c> {
     log: Log<'c>,
     tree: Tree,
     dirty: Dirty,
@@ -61,39 +54,6 @@ pub(crate) struct Volume<'c> {
 }
 
 impl<'c> Volume<'c> {
-    /// Mounts a chip: the newest segment (3.3), and after a crash the valid ones of those behind it (3.2).
-    pub(crate) fn mount(
-        mut nand: AnyChip<'c>,
-        clock: Clock,
-        read_only: bool,
-        cache_bytes: usize,
-    ) -> Result<Volume<'c>> {
-        let none = || FsError::new(Errno::Invalid, "no rcffs on this chip (no segment)".into());
-        let layout = mount::find_layout(&mut nand)?.ok_or_else(none)?;
-        let mut store = mount::store(nand, layout, cache_bytes);
-        let (segment, info) = store.newest()?.ok_or_else(none)?;
-        let mut usage = store.usage(segment)?;
-        let mut state = store.state(info.root)?;
-        let mut next = info.next.iter().copied().collect();
-        let partial = store.scan_partial(&next, info.sequence)?;
-        for begun in &partial.segments {
-            usage[*begun as usize] = Use::CutShort;
-            next.retain(|segment| segment != begun);
-        }
-        if let Some(found) = partial.state.filter(|found| found.commit > state.commit) {
-            state = found;
-        }
-        let sequence = info.sequence + count(partial.segments.len());
-        let position = Position { sequence, root: state.root, next, usage };
-        let identity = Identity { uuid: info.uuid, label: info.label };
-        let log = Log::new(store, position, identity);
-        let mode = if read_only { Mode::ReadOnly } else { Mode::Writable };
-        let mut volume = Volume::over(log, state, clock, mode)?;
-        volume.recovered = partial.is_begun;
-        volume.go_on(!partial.segments.is_empty())?;
-        Ok(volume)
-    }
-
     /// The first writes of a writable mount: a segment that was cut short is closed, and a new one has the place of the
     /// tree. Inodes that were open without a name go.
     fn go_on(&mut self, is_cut: bool) -> Result<()> {
@@ -153,26 +113,6 @@ impl<'c> Volume<'c> {
         volume.unmount()
     }
 
-    /// Writes everything, ends the segment, and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
-        if self.mode == Mode::Writable {
-            let held: Vec<u32> = self.held.keys().copied().collect();
-            for ino in held {
-                self.held.insert(ino, 1);
-                self.release(ino)?;
-            }
-            self.flush()?;
-            self.log.end_segment()?;
-            self.log.seal()?;
-        }
-        Ok(self.log.into_chip())
-    }
-
-    /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> AnyChip<'c> {
-        self.log.into_chip()
-    }
-
     pub(crate) fn log(&mut self) -> &mut Log<'c> {
         &mut self.log
     }
@@ -200,21 +140,6 @@ impl<'c> Volume<'c> {
 
     fn now(&self) -> Timestamp {
         (self.clock)()
-    }
-
-    fn writable(&self) -> Result<()> {
-        match self.mode {
-            Mode::Writable => Ok(()),
-            Mode::ReadOnly => Err(Errno::ReadOnly.into()),
-            Mode::Broken => {
-                Err(damaged("an earlier write failed half way; the volume is not written to any more"))
-            }
-        }
-    }
-
-    /// The number of an inode as this format has it.
-    pub(crate) fn number(ino: Ino) -> Result<u32> {
-        u32::try_from(ino.0).ok().filter(|ino| *ino > 0).ok_or_else(|| Errno::Stale.into())
     }
 
     /// The bytes behind a key, as the last call left them.
@@ -270,12 +195,6 @@ impl<'c> Volume<'c> {
         self.mode == Mode::Writable
     }
 
-    /// The attributes of an inode.
-    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
-        let bytes = self.chunk(Key::inode(ino))?.ok_or(Errno::Stale)?;
-        Inode::decode(&bytes).ok_or_else(|| damaged(format_args!("inode {ino} makes no sense")))
-    }
-
     fn put_inode(&mut self, ino: u32, inode: &Inode) -> Result<()> {
         self.put(Key::inode(ino), Some(inode.encode()))
     }
@@ -307,26 +226,6 @@ impl<'c> Volume<'c> {
         self.put(ORPHANS, (!bytes.is_empty()).then_some(bytes))
     }
 
-    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
-        self.inode(ino)?;
-        *self.held.entry(ino).or_insert(0) += 1;
-        Ok(())
-    }
-
-    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
-        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
-        *count -= 1;
-        if *count > 0 {
-            return Ok(());
-        }
-        self.held.remove(&ino);
-        if self.orphans.remove(&ino) {
-            self.drop_inode(ino)?;
-            self.note_orphans()?;
-        }
-        Ok(())
-    }
-
     /// Bytes that may be live, leaves of the tree counted twice: cleaning a segment may write them all anew.
     pub(crate) fn live_max(&self) -> u64 {
         let usable = count(self.log.usage().iter().filter(|of| **of != Use::Bad).count());
@@ -353,5 +252,152 @@ impl<'c> Volume<'c> {
             self.flush()?;
         }
         if self.live() + bytes as u64 <= limit { Ok(()) } else { Err(Errno::NoSpace.into()) }
+    }
+}
+
+impl Inodes for Volume<'_> {
+    type Inode = Inode;
+
+    const INODES: u32 = u32::MAX;
+
+    fn inode(&mut self, ino: u32) -> Result<Inode> {
+        let bytes = self.chunk(Key::inode(ino))?.ok_or(Errno::Stale)?;
+        Inode::decode(&bytes).ok_or_else(|| damaged(format_args!("inode {ino} makes no sense")))
+    }
+
+    fn shown(&self, ino: u32, inode: &Inode) -> Attr {
+        inode.attr(ino)
+    }
+
+    fn writable(&self) -> Result<()> {
+        self.mode.writable()
+    }
+
+    fn held(&mut self) -> &mut BTreeMap<u32, u32> {
+        &mut self.held
+    }
+
+    fn let_go(&mut self, ino: u32) -> Result<()> {
+        if self.orphans.remove(&ino) {
+            self.drop_inode(ino)?;
+            self.note_orphans()?;
+        }
+        Ok(())
+    }
+}
+
+impl Volume<'_> {
+    /// Pages written since the mount.
+    pub fn written(&self) -> Written {
+        self.shared_log().written()
+    }
+
+    /// Pages that were found wrong since the mount.
+    pub fn repairs(&self) -> Repairs {
+        self.shared_log().shared_store().repairs()
+    }
+}
+
+impl Xattrs for Volume<'_> {}
+
+impl<'c> pumice_common::Volume<'c> for Volume<'c> {
+    type Info = Info;
+
+    /// Bytes that LZ4 makes of one at the most.
+    const EXPANSION: u64 = 256;
+
+    /// Mounts a chip: the newest segment (3.3), and after a crash the valid ones of those behind it (3.2).
+    fn mount(mut nand: AnyChip<'c>, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<'c>> {
+        let none = || FsError::new(Errno::Invalid, "no rcffs on this chip (no segment)".into());
+        let layout = mount::find_layout(&mut nand)?.ok_or_else(none)?;
+        let mut store = mount::store(nand, layout, cache_bytes);
+        let (segment, info) = store.newest()?.ok_or_else(none)?;
+        let mut usage = store.usage(segment)?;
+        let mut state = store.state(info.root)?;
+        let mut next = info.next.iter().copied().collect();
+        let partial = store.scan_partial(&next, info.sequence)?;
+        for begun in &partial.segments {
+            usage[*begun as usize] = Use::CutShort;
+            next.retain(|segment| segment != begun);
+        }
+        if let Some(found) = partial.state.filter(|found| found.commit > state.commit) {
+            state = found;
+        }
+        let sequence = info.sequence + count(partial.segments.len());
+        let position = Position { sequence, root: state.root, next, usage };
+        let identity = Identity { uuid: info.uuid, label: info.label };
+        let log = Log::new(store, position, identity);
+        let mode = Mode::new(read_only);
+        let mut volume = Volume::over(log, state, clock, mode)?;
+        volume.recovered = partial.is_begun;
+        volume.go_on(!partial.segments.is_empty())?;
+        Ok(volume)
+    }
+
+    /// Writes everything, ends the segment, and gives the chip back.
+    fn unmount(mut self) -> Result<AnyChip<'c>> {
+        if self.mode == Mode::Writable {
+            self.release_all()?;
+            self.flush()?;
+            self.log.end_segment()?;
+            self.log.seal()?;
+        }
+        Ok(self.log.into_chip())
+    }
+
+    /// Gives the chip back as it is.
+    fn abandon(self) -> AnyChip<'c> {
+        self.log.into_chip()
+    }
+
+    fn chip(&self) -> &AnyChip<'c> {
+        self.shared_log().shared_store().chip()
+    }
+
+    fn info(&self) -> Info {
+        let (log, state, shape) = (self.shared_log(), *self.state(), self.layout().shape);
+        let number = |is_one: fn(&Use) -> bool| count(log.usage().iter().filter(|of| is_one(of)).count());
+        Info {
+            label: log.identity().label.clone(),
+            uuid: log.identity().uuid,
+            recovered: self.recovered(),
+            shape: [shape.segment_blocks, shape.parity_blocks, shape.parity_pages],
+            segments: [
+                number(|of| *of == Use::Free),
+                number(|of| of.may_be_live()),
+                number(|of| *of == Use::Bad),
+            ],
+            live_bytes: state.live,
+            inodes: self.inodes(),
+            tree: [count(state.height), state.leaves],
+            cache_bytes: log.shared_store().cached() * self.layout().page_bytes(),
+        }
+    }
+
+    fn space(&self) -> SpaceInfo {
+        let (total, live) = (self.live_max(), self.live());
+        let inodes = u64::from(self.inodes());
+        let free = total.saturating_sub(live);
+        let free_inodes = free / INODE_BYTES;
+        SpaceInfo {
+            block_bytes: count(CHUNK_BYTES),
+            total_bytes: total,
+            free_bytes: free,
+            inodes: inodes + free_inodes,
+            free_inodes,
+            name_max: 255,
+        }
+    }
+
+    fn fsync(&mut self, ino: u32) -> Result<()> {
+        self.sync_file(ino)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.sync_all()
+    }
+
+    fn maintain(&mut self) -> Result<bool> {
+        self.tend()
     }
 }

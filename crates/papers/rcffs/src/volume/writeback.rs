@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Inodes, Mode, damaged};
 use pumice_vfs::{Result, Timestamp};
 
-use super::{Mode, ORPHANS, Volume};
-use crate::error::damaged;
+use super::{ORPHANS, Volume};
 use crate::inode::Inode;
 use crate::layout::count;
 use crate::mutree::{Change, Key, Place};
@@ -111,7 +111,7 @@ impl Volume<'_> {
     }
 
     /// The same when nothing else happens; true if something still waits.
-    pub(crate) fn maintain(&mut self) -> Result<bool> {
+    pub(crate) fn tend(&mut self) -> Result<bool> {
         if self.mode == Mode::Writable {
             self.write_back()?;
         }
@@ -119,7 +119,7 @@ impl Volume<'_> {
     }
 
     /// Everything outlives a power cut: ends the parity group.
-    pub(crate) fn sync(&mut self) -> Result<()> {
+    pub(crate) fn sync_all(&mut self) -> Result<()> {
         if self.mode == Mode::ReadOnly {
             return Ok(());
         }
@@ -148,9 +148,9 @@ impl Volume<'_> {
     }
 
     /// An inode outlives a power cut; everything does.
-    pub(crate) fn fsync(&mut self, ino: u32) -> Result<()> {
+    pub(crate) fn sync_file(&mut self, ino: u32) -> Result<()> {
         self.inode(ino)?;
-        self.sync()
+        self.sync_all()
     }
 
     /// Ends a call on the log: after an error nothing is written any more.

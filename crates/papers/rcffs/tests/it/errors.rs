@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{FILE, mount};
+use crate::common::{Chip, FILE, support::mount};
 use pumice_knobs::RCFFS_ERRORS;
 use pumice_media::{BitFlip, BlockId, ChipSpec, Nand, PageId, SimChip};
 use pumice_rcffs::{FormatOptions, Rcffs, check, format};
-use pumice_vfs::{FileSystem, Ino, Timestamp};
+use pumice_vfs::{FileSystem, Ino};
 
 /// Pages and erase blocks of a segment of the chip under test.
 const PAGES: u32 = 64;
@@ -30,7 +30,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 fn filled(blocks: u32, (k, m): (u32, u32), seed: u64) -> (SimChip, Files) {
     let spec = ChipSpec::parse_geometry(&format!("2048+64:64:{blocks}")).unwrap();
     let options = FormatOptions { parity_pages: k, parity_blocks: m, ..FormatOptions::default() };
-    let fs = mount(format(SimChip::new(&spec), &options).unwrap(), Box::new(Timestamp::default));
+    let fs = mount::<Chip>(format(SimChip::new(&spec), &options).unwrap());
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut files = Files::new();
     for round in 0..60_u64 {
@@ -64,7 +64,7 @@ fn holds(fs: &Rcffs<SimChip>, files: &Files, what: &str) {
 fn remount(chip: SimChip, what: &str) -> Rcffs<SimChip> {
     let report = check(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(report.findings, [], "{what}");
-    mount(chip, Box::new(Timestamp::default))
+    mount::<Chip>(chip)
 }
 
 fn flip(chip: &mut SimChip, rng: &mut fastrand::Rng, page: u32, most: u32) {
@@ -95,11 +95,15 @@ fn a_thousand_wrong_bits_in_a_page_of_every_block() {
         }
         let fs = remount(chip, &what);
         holds(&fs, &files, &what);
-        assert!(fs.repairs().in_block > 8 && fs.repairs().lost == 0, "{what}: {:?}", fs.repairs());
+        assert!(
+            fs.volume().repairs().in_block > 8 && fs.volume().repairs().lost == 0,
+            "{what}: {:?}",
+            fs.volume().repairs()
+        );
         // The wrong pages are moved: the second scrub finds nothing.
-        let first = fs.scrub(false, &mut |_, _| {}).unwrap();
+        let first = fs.volume().scrub(false, &mut |_, _| {}).unwrap();
         assert!(first.wrong > 8 && first.lost == 0 && first.moved > 0, "{what}: {first:?}");
-        assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
+        assert_eq!(fs.volume().scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
         holds(&remount(fs.unmount().unwrap(), &what), &files, &what);
     }
 }
@@ -129,11 +133,11 @@ fn as_many_pages_and_blocks_as_there_is_parity() {
         let fs = remount(chip, &what);
         holds(&fs, &files, &what);
         // The segments move while all that is wrong.
-        let first = fs.scrub(false, &mut |_, _| {}).unwrap();
+        let first = fs.volume().scrub(false, &mut |_, _| {}).unwrap();
         assert_eq!(first.lost, 0, "{what}");
         let fs = remount(fs.unmount().unwrap(), &what);
         holds(&fs, &files, &what);
-        assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
+        assert_eq!(fs.volume().scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
     }
 }
 
@@ -163,7 +167,7 @@ fn the_information_comes_back_beside_a_short_block_without_parity() {
     assert!(hurt > 2, "{hurt} segments have a short block");
     let fs = remount(chip, what);
     holds(&fs, &files, what);
-    assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().lost, 0);
+    assert_eq!(fs.volume().scrub(false, &mut |_, _| {}).unwrap().lost, 0);
     holds(&remount(fs.unmount().unwrap(), what), &files, what);
 }
 
@@ -171,7 +175,7 @@ fn the_information_comes_back_beside_a_short_block_without_parity() {
 #[test]
 fn a_segment_cut_short_makes_nothing_up() {
     let (chip, _) = filled(BLOCKS, (1, 1), 3);
-    let fs = mount(chip, Box::new(Timestamp::default));
+    let fs = mount::<Chip>(chip);
     let ino = fs.create(Ino::ROOT, b"newest", &FILE).unwrap().ino;
     let mut bytes = vec![0; 100_000];
     fastrand::Rng::with_seed(1).fill(&mut bytes);
@@ -192,7 +196,7 @@ fn a_segment_cut_short_makes_nothing_up() {
     }
     assert!(all.len() > 20, "{all:?}");
     chip.faults_mut().unreadable.extend(all[10..12].iter().copied().map(PageId));
-    let fs = mount(chip, Box::new(Timestamp::default));
+    let fs = mount::<Chip>(chip);
     let mut refused = 0;
     for (at, want) in (0..).step_by(4096).zip(bytes.chunks(4096)) {
         let mut found = vec![0; want.len()];
@@ -266,7 +270,7 @@ fn what_cannot_be_brought_back_is_an_error_and_stays_one() {
         !report.findings.is_empty() && report.findings.iter().all(|finding| finding.code == "data"),
         "{report:?}"
     );
-    let fs = mount(chip, Box::new(Timestamp::default));
+    let fs = mount::<Chip>(chip);
     let mut hurt = Vec::new();
     for (name, bytes) in &files {
         let ino = fs.lookup(Ino::ROOT, name.as_bytes()).unwrap().ino;
@@ -279,9 +283,9 @@ fn what_cannot_be_brought_back_is_an_error_and_stays_one() {
         }
     }
     assert!((1..=12).contains(&hurt.len()), "{hurt:?}");
-    assert!(fs.scrub(false, &mut |_, _| {}).unwrap().lost >= 2);
+    assert!(fs.volume().scrub(false, &mut |_, _| {}).unwrap().lost >= 2);
     files.retain(|name, _| hurt.iter().all(|(other, _)| other != name));
-    let fs = mount(fs.unmount().unwrap(), Box::new(Timestamp::default));
+    let fs = mount::<Chip>(fs.unmount().unwrap());
     holds(&fs, &files, "others");
     let (name, offset) = &hurt[0];
     let ino = fs.lookup(Ino::ROOT, name.as_bytes()).unwrap().ino;
@@ -297,9 +301,9 @@ fn what_cannot_be_brought_back_is_an_error_and_stays_one() {
 fn a_quick_scrub_reads_no_page() {
     let (mut chip, _) = filled(BLOCKS, (2, 1), 3);
     let before = chip.stats();
-    let fs = mount(chip, Box::new(Timestamp::default));
+    let fs = mount::<Chip>(chip);
     let mounted = fs.stats() - before;
-    assert_eq!(fs.scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
+    assert_eq!(fs.volume().scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
     let quick = fs.stats() - before;
     // The information of each segment is read once.
     assert!(quick.page_reads - mounted.page_reads <= 16, "{quick:?}");
@@ -311,8 +315,8 @@ fn a_quick_scrub_reads_no_page() {
             .flips
             .insert(BitFlip { page: PageId(SEGMENT * PAGES + 3), bit: PAGE_BYTES * 8 + 16 + bit });
     }
-    let fs = mount(chip, Box::new(Timestamp::default));
-    let found = fs.scrub(true, &mut |_, _| {}).unwrap();
+    let fs = mount::<Chip>(chip);
+    let found = fs.volume().scrub(true, &mut |_, _| {}).unwrap();
     assert!(found.wrong >= 1 && found.moved == 1, "{found:?}");
-    assert_eq!(fs.scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
+    assert_eq!(fs.volume().scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
 }

@@ -117,7 +117,7 @@ fn a_large_file() {
             ms(yaffs_ns) / 1e3,
             ms(read.device_ns) / 1e3,
             ms(random.device_ns) / 1e3,
-            pages(fs.written()) as f64 * 2048.0 / 1e6,
+            pages(fs.volume().written()) as f64 * 2048.0 / 1e6,
         );
         shares.push(share);
     }

@@ -1,33 +1,20 @@
-//! Nearly full: the campaign, and power cuts in it. `PUMICE_FULL=N` runs N seeds of each.
+//! Nearly full: the campaign, and power cuts in it.
 
-use crate::common::full::{Subject, goes_on, outlives_a_cut, seeds, sound, subject};
-use crate::common::{FILE, formatted, mount};
+use crate::common::support::{Subject, full, mount};
+use crate::common::{Chip, FILE, usual};
 use pumice_knobs::RCFFS_FULL;
-use pumice_media::SimChip;
-use pumice_rcffs::{Rcffs, check};
-use pumice_vfs::{FileSystem, FsError, Ino, Timestamp};
+use pumice_vfs::{FileSystem, Ino, Timestamp};
 
-const CHIPS: [Chip; 2] = [Chip("2048+64:16:64"), Chip("4096+224:16:64")];
-
-// A call asks for the room of its worst case.
-subject!(Rcffs, &'static str, |_| 48 << 10);
+const CHIPS: [Chip; 2] = [usual("2048+64:16:64"), usual("4096+224:16:64")];
 
 #[test]
 fn full_volumes_go_on() {
-    for seed in seeds(&RCFFS_FULL) {
-        for (chip, most) in CHIPS.iter().flat_map(|chip| [300, 3000, 60_000].map(|most| (chip, most))) {
-            goes_on(chip, seed, most, 3);
-        }
-    }
+    full::go_on(&CHIPS, &RCFFS_FULL, 3);
 }
 
 #[test]
 fn full_volumes_outlive_power_cuts() {
-    for seed in seeds(&RCFFS_FULL) {
-        for (chip, number) in CHIPS.iter().flat_map(|chip| (0..6).map(move |number| (chip, number))) {
-            outlives_a_cut(chip, seed, number);
-        }
-    }
+    full::outlive_cuts(&CHIPS, &RCFFS_FULL, 6);
 }
 
 /// Each cut ends a segment before it is full: that the volume is not used up by it is the cleaner's work.
@@ -35,10 +22,10 @@ fn full_volumes_outlive_power_cuts() {
 fn cuts_in_a_row_use_nothing_up() {
     for chip_of in CHIPS {
         let shape = chip_of.0;
-        let mut chip = chip_of.formatted();
+        let mut chip = chip_of.formatted(Timestamp::default());
         let mut kept = 0;
         for number in 0..150_u64 {
-            let fs = chip_of.mount(chip);
+            let fs = mount::<Chip>(chip);
             let name = format!("f{number}");
             let file = fs
                 .create(Ino::ROOT, name.as_bytes(), &FILE)
@@ -54,6 +41,6 @@ fn cuts_in_a_row_use_nothing_up() {
             chip = fs.abandon().unwrap();
         }
         assert_eq!(kept, (1..=150).sum::<i32>(), "{shape}");
-        sound(&chip_of, &chip, shape);
+        full::sound::<Chip>(&chip, shape);
     }
 }

@@ -1,7 +1,10 @@
 //! Section 4.1: read and write. A block of data is written as soon as it is full; a part of one waits in the one
 //! buffer.
 
-use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
+use core::ops::Range;
+
+use pumice_common::{Content, Cover, Inodes, Piece, pieces};
+use pumice_vfs::{Result, SetAttr};
 
 use super::{Buffer, Volume};
 use crate::inode::{BLOCKS_MAX, Inode};
@@ -12,63 +15,81 @@ const BYTES: u64 = BLOCK_BYTES as u64;
 /// Bytes that a file may have.
 const SIZE_MAX: u64 = BLOCKS_MAX as u64 * BYTES;
 
-/// A part of one block: which, from where in it, and how many bytes.
-struct Piece {
-    block: u32,
-    from: usize,
-    bytes: usize,
-}
-
-/// The parts of blocks that a range covers; it ends within the 2^24 blocks that there are.
-fn pieces(offset: u64, length: usize) -> impl Iterator<Item = Piece> {
-    let mut at = offset;
-    let mut left = length;
-    core::iter::from_fn(move || {
-        if left == 0 {
-            return None;
-        }
-        let from = usize::try_from(at % BYTES).ok()?;
-        let bytes = left.min(BLOCK_BYTES - from);
-        let piece = Piece { block: number_of(at), from, bytes };
-        at += bytes as u64;
-        left -= bytes;
-        Some(piece)
-    })
-}
-
-/// The block that holds a byte; its number has three bytes.
+/// The number of the block that holds a byte; it has three bytes.
 fn number_of(offset: u64) -> u32 {
-    debug_assert!(offset / BYTES <= 1 << 24, "byte {offset} of a file");
-    u32::try_from(offset / BYTES).unwrap_or(u32::MAX)
+    pumice_common::number_of(BLOCK_BYTES, offset)
 }
 
 fn data(ino: u32, block: u32) -> Owner {
     Owner { ino, kind: Kind::Data, offset: block }
 }
 
-impl Volume<'_> {
-    /// A regular file's inode.
-    fn file(&mut self, ino: u32) -> Result<Inode> {
-        let inode = self.inode(ino)?;
-        match inode.kind {
-            FileKind::File => Ok(inode),
-            FileKind::Dir => Err(Errno::IsDir.into()),
-            _ => Err(Errno::Invalid.into()),
+impl Content for Volume<'_> {
+    fn block_bytes(&self) -> usize {
+        BLOCK_BYTES
+    }
+
+    fn size_max(&self) -> u64 {
+        SIZE_MAX
+    }
+
+    fn fill(&mut self, ino: u32, _inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_blocks(ino, offset, buffer)
+    }
+
+    fn put_bytes(&mut self, ino: u32, _inode: Inode, offset: u64, bytes: &[u8]) -> Result<()> {
+        let new = self.missing(ino, offset, bytes.len())?;
+        self.admit(if new > 0 { new + new / POINTERS + 4 } else { 0 })?;
+        let first = usize::try_from(BYTES - offset % BYTES).unwrap_or(BLOCK_BYTES);
+        let at_once = self.at_once() as usize * BLOCK_BYTES;
+        let mut done = 0;
+        while done < bytes.len() {
+            // Each part but the first begins with a block.
+            let end = if done == 0 { first + at_once - BLOCK_BYTES } else { done + at_once }.min(bytes.len());
+            let (at, part) = (offset + done as u64, &bytes[done..end]);
+            self.change(self.at_once() + 8, 0, |volume| volume.write_part(ino, at, part))?;
+            done = end;
         }
+        Ok(())
     }
 
-    pub(crate) fn read(&mut self, ino: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let size = self.file(ino)?.size;
-        let there = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len());
-        self.read_blocks(ino, offset, buffer.get_mut(..there).unwrap_or_default())?;
-        Ok(there)
+    fn apply(&mut self, ino: u32, _inode: Inode, change: &SetAttr) -> Result<Inode> {
+        self.change(8, 0, |volume| {
+            if let Some(size) = change.size {
+                volume.resize(ino, size)?;
+            }
+            let mut inode = volume.inode(ino)?;
+            inode.change(change, volume.now());
+            volume.index.set_inode(ino, &inode)?;
+            Ok(inode)
+        })
     }
 
+    fn cover(&mut self, ino: u32, inode: Inode, cover: Cover, range: Range<u64>) -> Result<()> {
+        self.change(8, 0, |volume| {
+            let size = inode.size;
+            if cover.clears && range.start < size {
+                volume.clear(ino, range.start, range.end.min(size.next_multiple_of(BYTES)))?;
+            }
+            let mut inode = volume.inode(ino)?;
+            if cover.grows {
+                inode.size = size.max(range.end);
+            }
+            volume.touch(ino, inode)
+        })
+    }
+
+    fn next_block(&mut self, ino: u32, _inode: &Inode, range: Range<u32>, there: bool) -> Result<u32> {
+        self.index.next_block(ino, range.start, range.end, there)
+    }
+}
+
+impl Volume<'_> {
     /// Fills `buffer` from the blocks of an inode, whatever its length.
     pub(super) fn read_blocks(&mut self, ino: u32, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let kind = self.inode(ino)?.content();
         let mut rest = buffer;
-        for Piece { block, from, bytes } in pieces(offset, rest.len()) {
+        for Piece { number: block, from, bytes } in pieces(BLOCK_BYTES, offset, rest.len()) {
             let (part, behind) = rest.split_at_mut(bytes);
             rest = behind;
             self.read_piece(Owner { ino, kind, offset: block }, from, part)?;
@@ -93,34 +114,10 @@ impl Volume<'_> {
         Ok(())
     }
 
-    pub(crate) fn write(&mut self, ino: u32, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.file(ino)?;
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > SIZE_MAX) {
-            return Err(Errno::FileTooBig.into());
-        }
-        self.writable()?;
-        let new = self.missing(ino, offset, bytes.len())?;
-        self.admit(if new > 0 { new + new / POINTERS + 4 } else { 0 })?;
-        let first = usize::try_from(BYTES - offset % BYTES).unwrap_or(BLOCK_BYTES);
-        let at_once = self.at_once() as usize * BLOCK_BYTES;
-        let mut done = 0;
-        while done < bytes.len() {
-            // Each part but the first begins with a block.
-            let end = if done == 0 { first + at_once - BLOCK_BYTES } else { done + at_once }.min(bytes.len());
-            let (at, part) = (offset + done as u64, &bytes[done..end]);
-            self.change(self.at_once() + 8, 0, |volume| volume.write_part(ino, at, part))?;
-            done = end;
-        }
-        Ok(())
-    }
-
     /// The number of blocks of a range that are not there yet.
     fn missing(&mut self, ino: u32, offset: u64, length: usize) -> Result<u32> {
         let mut new = 0;
-        for Piece { block, .. } in pieces(offset, length) {
+        for Piece { number: block, .. } in pieces(BLOCK_BYTES, offset, length) {
             new += u32::from(self.index.address(data(ino, block))? == Addr::NONE);
         }
         Ok(new)
@@ -128,10 +125,10 @@ impl Volume<'_> {
 
     fn write_part(&mut self, ino: u32, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
-        for piece in pieces(offset, bytes.len()) {
+        for piece in pieces(BLOCK_BYTES, offset, bytes.len()) {
             let (part, behind) = rest.split_at(piece.bytes);
             rest = behind;
-            let owner = data(ino, piece.block);
+            let owner = data(ino, piece.number);
             if part.len() == BLOCK_BYTES {
                 self.buffer.take_if(|kept| kept.owner == owner);
                 self.index.write(owner, part)?;
@@ -186,37 +183,8 @@ impl Volume<'_> {
     /// Notes a change of content.
     pub(super) fn touch(&mut self, ino: u32, mut inode: Inode) -> Result<()> {
         inode.blocks = self.inode(ino)?.blocks;
-        (inode.times[1], inode.times[2]) = (self.now(), self.now());
+        inode.touch(self.now());
         self.index.set_inode(ino, &inode)
-    }
-
-    pub(crate) fn set_attr(&mut self, ino: u32, change: &SetAttr) -> Result<Inode> {
-        let inode = self.inode(ino)?;
-        match (change.size, inode.kind) {
-            (Some(_), FileKind::Dir) => return Err(Errno::IsDir.into()),
-            (Some(size), FileKind::File) if size > SIZE_MAX => return Err(Errno::FileTooBig.into()),
-            (None, _) | (_, FileKind::File) => {}
-            _ => return Err(Errno::Invalid.into()),
-        }
-        if *change == SetAttr::default() {
-            return Ok(inode);
-        }
-        self.change(8, 0, |volume| {
-            if let Some(size) = change.size {
-                volume.resize(ino, size)?;
-            }
-            let mut inode = volume.inode(ino)?;
-            inode.perm = change.perm.map_or(inode.perm, |perm| perm & 0o7777);
-            inode.uid = change.uid.unwrap_or(inode.uid);
-            inode.gid = change.gid.unwrap_or(inode.gid);
-            let now = volume.now();
-            let [atime, mtime, ctime, _] = &mut inode.times;
-            *atime = change.atime.unwrap_or(*atime);
-            *mtime = change.mtime.unwrap_or(*mtime);
-            *ctime = change.ctime.unwrap_or(now);
-            volume.index.set_inode(ino, &inode)?;
-            Ok(inode)
-        })
     }
 
     fn resize(&mut self, ino: u32, size: u64) -> Result<()> {
@@ -237,7 +205,7 @@ impl Volume<'_> {
             [(from, to.min(u64::from(first) * BYTES)), (from.max(u64::from(last) * BYTES), to)]
         {
             let length = usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK_BYTES);
-            for Piece { block, from, bytes } in pieces(start, length.min(BLOCK_BYTES)) {
+            for Piece { number: block, from, bytes } in pieces(BLOCK_BYTES, start, length.min(BLOCK_BYTES)) {
                 let owner = data(ino, block);
                 if self.index.address(owner)? != Addr::NONE {
                     self.fill(owner, from, &vec![0; bytes])?;
@@ -247,44 +215,5 @@ impl Volume<'_> {
         let gone = first..last.max(first);
         self.buffer.take_if(|kept| kept.owner.ino == ino && gone.contains(&kept.owner.offset));
         self.index.punch(ino, Kind::Data, gone.start, gone.end)
-    }
-
-    pub(crate) fn allocate(&mut self, ino: u32, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        let inode = self.file(ino)?;
-        if length == 0 {
-            return Err(Errno::Invalid.into());
-        }
-        let end = offset.checked_add(length).filter(|end| *end <= SIZE_MAX);
-        let end = end.ok_or(Errno::FileTooBig)?;
-        self.change(8, 0, |volume| {
-            let size = inode.size;
-            let (clears, grows) = match mode {
-                SpaceMode::Reserve { keep_size } => (false, !keep_size),
-                SpaceMode::PunchHole => (true, false),
-                SpaceMode::Zero { keep_size } => (true, !keep_size),
-            };
-            if clears && offset < size {
-                volume.clear(ino, offset, end.min(size.next_multiple_of(BYTES)))?;
-            }
-            let mut inode = volume.inode(ino)?;
-            if grows {
-                inode.size = size.max(end);
-            }
-            volume.touch(ino, inode)
-        })
-    }
-
-    pub(crate) fn seek(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
-        let size = self.file(ino)?.size;
-        if offset >= size {
-            return Err(Errno::NoAddress.into());
-        }
-        let end = number_of(size.div_ceil(BYTES) * BYTES);
-        let found = self.index.next_block(ino, number_of(offset), end, what == Seek::Data)?;
-        match what {
-            Seek::Data if found == end => Err(Errno::NoAddress.into()),
-            Seek::Data => Ok(offset.max(u64::from(found) * BYTES)),
-            Seek::Hole => Ok(offset.max(u64::from(found) * BYTES).min(size)),
-        }
     }
 }

@@ -8,13 +8,14 @@ mod xattr;
 
 use std::collections::BTreeMap;
 
+use pumice_common::{Identity, Inodes, Mode};
 use pumice_media::AnyChip;
-use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
+use pumice_vfs::{Attr, Clock, Errno, FsError, Result, SpaceInfo, Timestamp};
 
-use crate::checkpoint::{self, Checkpoint, Identity, Ring};
-use crate::error::damaged;
+use crate::checkpoint::{self, Checkpoint, Ring};
 use crate::flash::Flash;
 use crate::index::{Census, Index};
+use crate::info::{Blocks, Info, Memory};
 use crate::inode::{INODES, Inode, Step};
 use crate::layout::{BLOCK_BYTES, Layout};
 use crate::log::{Log, UNKNOWN};
@@ -37,17 +38,8 @@ struct Buffer {
     dirty: bool,
 }
 
-/// Whether a volume is written to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Writable,
-    ReadOnly,
-    /// A change stopped half way: nothing in memory is written any more.
-    Broken,
-}
-
 /// A mounted volume.
-pub(crate) struct Volume<'c> {
+pub struct Volume<'c> {
     index: Index<'c>,
     ring: Ring,
     identity: Identity,
@@ -63,47 +55,6 @@ pub(crate) struct Volume<'c> {
 }
 
 impl<'c> Volume<'c> {
-    /// Section 4.5: mounts the newest checkpoint, with the log behind it.
-    pub(crate) fn mount(
-        nand: AnyChip<'c>,
-        clock: Clock,
-        read_only: bool,
-        cache_bytes: usize,
-    ) -> Result<Volume<'c>> {
-        let mut flash = Flash::new(nand)?;
-        let Some((found, mut ring)) = checkpoint::find(&mut flash)? else {
-            return Err(FsError::new(Errno::Invalid, "no scaleffs on this chip (no checkpoint)".into()));
-        };
-        let mut log = Log::new(flash, found.position)?;
-        let met = log.scan()?;
-        let sealed = found.position.unsure != UNKNOWN;
-        if !met.is_empty() || !sealed {
-            ring.leave_block(log.flash());
-        }
-        let index = Index::new(log, found.census, cache_bytes / BLOCK_BYTES)?;
-        let all_used = index.census().highest == index.census().inodes;
-        let mut volume = Volume {
-            unused_from: if all_used { index.census().highest + 1 } else { 1 },
-            index,
-            ring,
-            identity: found.identity,
-            buffer: None,
-            held: BTreeMap::new(),
-            clock,
-            mode: if read_only { Mode::ReadOnly } else { Mode::Writable },
-            recovered: !met.is_empty(),
-            sealed,
-        };
-        if volume.recovered {
-            volume.unused_from = 1;
-            volume.recover(&met)?;
-            if !read_only {
-                volume.checkpoint()?;
-            }
-        }
-        Ok(volume)
-    }
-
     /// An empty volume on a chip after a look at its blocks: the root directory, and the first checkpoint.
     pub(crate) fn make(log: Log<'c>, identity: Identity, root: &Inode) -> Result<AnyChip<'c>> {
         let ring = Ring::fresh(log.shared_flash());
@@ -127,24 +78,6 @@ impl<'c> Volume<'c> {
         };
         volume.checkpoint_with(&[], true)?;
         Ok(volume.index.into_chip())
-    }
-
-    /// Writes everything and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
-        if self.mode == Mode::Writable {
-            let held: Vec<u32> = self.held.keys().copied().collect();
-            for ino in held {
-                self.held.insert(ino, 1);
-                self.release(ino)?;
-            }
-            self.checkpoint_with(&[], true)?;
-        }
-        Ok(self.index.into_chip())
-    }
-
-    /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> AnyChip<'c> {
-        self.index.into_chip()
     }
 
     pub(crate) fn index(&mut self) -> &mut Index<'c> {
@@ -171,16 +104,6 @@ impl<'c> Volume<'c> {
         (self.clock)()
     }
 
-    /// The number of an inode as this format has it.
-    pub(crate) fn number(ino: Ino) -> Result<u32> {
-        u32::try_from(ino.0).ok().filter(|ino| (1..INODES).contains(ino)).ok_or_else(|| Errno::Stale.into())
-    }
-
-    /// The attributes of an inode.
-    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
-        self.index.inode(ino)
-    }
-
     /// Runs a change that writes at most `blocks` blocks and makes `new` of them; refuses it where they do not fit. If it
     /// fails half way the volume is written no more.
     fn change<T>(
@@ -202,16 +125,6 @@ impl<'c> Volume<'c> {
             self.mode = Mode::Broken;
         }
         done
-    }
-
-    fn writable(&self) -> Result<()> {
-        match self.mode {
-            Mode::Writable => Ok(()),
-            Mode::ReadOnly => Err(Errno::ReadOnly.into()),
-            Mode::Broken => {
-                Err(damaged("an earlier write failed half way; the volume is not written to any more"))
-            }
-        }
     }
 
     /// Blocks that may be live. Cleaning needs the rest: to begin, for a call, and for blocks dirtied meanwhile.
@@ -307,19 +220,161 @@ impl<'c> Volume<'c> {
         self.index.log().checkpointed(cleaned)
     }
 
-    /// Everything outlives a power cut.
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        if self.mode == Mode::ReadOnly {
-            return Ok(());
+    /// Writes the buffer of an inode, then the inode.
+    fn flush_file(&mut self, ino: u32, step: Step) -> Result<()> {
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.owner.ino == ino) {
+            self.flush_buffer()?;
         }
-        self.writable()?;
-        self.make_room(0)?;
-        let done = self.checkpoint();
-        self.break_on_error(done)
+        self.index.flush_inode(ino, step)
+    }
+}
+
+impl Inodes for Volume<'_> {
+    type Inode = Inode;
+
+    const INODES: u32 = INODES;
+
+    fn inode(&mut self, ino: u32) -> Result<Inode> {
+        self.index.inode(ino)
+    }
+
+    fn shown(&self, ino: u32, inode: &Inode) -> Attr {
+        inode.attr(ino)
+    }
+
+    fn writable(&self) -> Result<()> {
+        self.mode.writable()
+    }
+
+    fn held(&mut self) -> &mut BTreeMap<u32, u32> {
+        &mut self.held
+    }
+
+    fn let_go(&mut self, ino: u32) -> Result<()> {
+        if self.inode(ino)?.nlink == 0 {
+            self.forget_buffer(ino);
+            self.index.drop_inode(ino)?;
+            self.unused_from = self.unused_from.min(ino);
+        }
+        Ok(())
+    }
+}
+
+fn sorted(by_kind: &[u64; 10]) -> [u64; 7] {
+    let [_, data, dir, first, second, third, inode, map, index, checkpoint] = *by_kind;
+    [data, dir, inode, first + second + third, map, index, checkpoint]
+}
+
+impl Volume<'_> {
+    /// Memory in use.
+    pub fn memory(&self) -> Memory {
+        let index = self.shared_index();
+        let (now, most) = index.cached();
+        Memory {
+            checkpoint: BLOCK_BYTES,
+            buffer: BLOCK_BYTES,
+            map_index: index.indirect_map_blocks() * BLOCK_BYTES,
+            metadata: now * BLOCK_BYTES,
+            metadata_most: most * BLOCK_BYTES,
+        }
+    }
+
+    /// The blocks written and read, by type.
+    pub fn blocks(&self) -> Blocks {
+        let traffic = self.shared_index().shared_log().shared_flash().traffic();
+        Blocks { written: sorted(&traffic.written), read: sorted(&traffic.read) }
+    }
+}
+
+impl<'c> pumice_common::Volume<'c> for Volume<'c> {
+    type Info = Info;
+
+    /// Section 4.5: mounts the newest checkpoint, with the log behind it.
+    fn mount(nand: AnyChip<'c>, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<'c>> {
+        let mut flash = Flash::new(nand)?;
+        let Some((found, mut ring)) = checkpoint::find(&mut flash)? else {
+            return Err(FsError::new(Errno::Invalid, "no scaleffs on this chip (no checkpoint)".into()));
+        };
+        let mut log = Log::new(flash, found.position)?;
+        let met = log.scan()?;
+        let sealed = found.position.unsure != UNKNOWN;
+        if !met.is_empty() || !sealed {
+            ring.leave_block(log.flash());
+        }
+        let index = Index::new(log, found.census, cache_bytes / BLOCK_BYTES)?;
+        let all_used = index.census().highest == index.census().inodes;
+        let mut volume = Volume {
+            unused_from: if all_used { index.census().highest + 1 } else { 1 },
+            index,
+            ring,
+            identity: found.identity,
+            buffer: None,
+            held: BTreeMap::new(),
+            clock,
+            mode: Mode::new(read_only),
+            recovered: !met.is_empty(),
+            sealed,
+        };
+        if volume.recovered {
+            volume.unused_from = 1;
+            volume.recover(&met)?;
+            if !read_only {
+                volume.checkpoint()?;
+            }
+        }
+        Ok(volume)
+    }
+
+    /// Writes everything and gives the chip back.
+    fn unmount(mut self) -> Result<AnyChip<'c>> {
+        if self.mode == Mode::Writable {
+            self.release_all()?;
+            self.checkpoint_with(&[], true)?;
+        }
+        Ok(self.index.into_chip())
+    }
+
+    /// Gives the chip back as it is.
+    fn abandon(self) -> AnyChip<'c> {
+        self.index.into_chip()
+    }
+
+    fn chip(&self) -> &AnyChip<'c> {
+        self.shared_index().shared_log().shared_flash().chip()
+    }
+
+    fn info(&self) -> Info {
+        let (layout, index) = (self.layout(), self.shared_index());
+        let position = index.shared_log().position();
+        let identity = self.identity();
+        Info {
+            label: identity.label.clone(),
+            uuid: identity.uuid,
+            recovered: self.recovered(),
+            erase_blocks: [layout.log_blocks().saturating_sub(position.bad), position.free, position.bad],
+            checkpoint_blocks: layout.region_blocks(),
+            live_blocks: index.census().live,
+            inodes: index.census().inodes,
+        }
+    }
+
+    fn space(&self) -> SpaceInfo {
+        let census = self.shared_index().census();
+        let (total, each) = (self.live_max(), BLOCK_BYTES as u64);
+        let free = total.saturating_sub(census.live);
+        let free_inodes = (INODES - 1).saturating_sub(census.inodes).min(free);
+        SpaceInfo {
+            block_bytes: 1024,
+            total_bytes: u64::from(total) * each,
+            free_bytes: u64::from(free) * each,
+            inodes: u64::from(census.inodes) + u64::from(free_inodes),
+            free_inodes: u64::from(free_inodes),
+            name_max: 255,
+        }
     }
 
     /// An inode and its data outlive a power cut: written behind its data and indirect blocks (4.1).
-    pub(crate) fn fsync(&mut self, ino: u32) -> Result<()> {
+    fn fsync(&mut self, ino: u32) -> Result<()> {
         self.inode(ino)?;
         if self.mode == Mode::ReadOnly {
             return Ok(());
@@ -330,32 +385,14 @@ impl<'c> Volume<'c> {
         self.break_on_error(done)
     }
 
-    /// Writes the buffer of an inode, then the inode.
-    fn flush_file(&mut self, ino: u32, step: Step) -> Result<()> {
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.owner.ino == ino) {
-            self.flush_buffer()?;
-        }
-        self.index.flush_inode(ino, step)
-    }
-
-    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
-        self.inode(ino)?;
-        *self.held.entry(ino).or_insert(0) += 1;
-        Ok(())
-    }
-
-    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
-        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
-        *count -= 1;
-        if *count > 0 {
+    /// Everything outlives a power cut.
+    fn sync(&mut self) -> Result<()> {
+        if self.mode == Mode::ReadOnly {
             return Ok(());
         }
-        self.held.remove(&ino);
-        if self.inode(ino)?.nlink == 0 {
-            self.forget_buffer(ino);
-            self.index.drop_inode(ino)?;
-            self.unused_from = self.unused_from.min(ino);
-        }
-        Ok(())
+        self.writable()?;
+        self.make_room(0)?;
+        let done = self.checkpoint();
+        self.break_on_error(done)
     }
 }

@@ -1,12 +1,12 @@
 //! Extended attributes, which the paper does not have: one list, in blocks behind the last that a file can reach,
 //! 0xff0000.
 
+use pumice_common::{Inodes, Xattrs, damaged, get_u32};
 use pumice_vfs::{Errno, Result, XattrMode};
 
 use super::Volume;
-use crate::error::damaged;
 use crate::inode::BLOCKS_MAX;
-use crate::layout::{BLOCK_BYTES, POINTERS, get_u32};
+use crate::layout::{BLOCK_BYTES, POINTERS};
 use crate::spare::Owner;
 
 const NAME_MAX: usize = 255;
@@ -50,28 +50,17 @@ fn check(name: &[u8], value: &[u8]) -> Result<()> {
     if name.len() == space.len() || name.contains(&0) { Err(Errno::Invalid.into()) } else { Ok(()) }
 }
 
-impl Volume<'_> {
-    fn attributes(&mut self, ino: u32) -> Result<Attributes> {
-        let length = self.inode(ino)?.xattrs as usize;
-        if length > ALL_MAX {
-            return Err(damaged(format_args!("inode {ino} has {length} bytes of extended attributes")));
-        }
-        let mut bytes = vec![0; length];
-        self.read_blocks(ino, u64::from(BLOCKS_MAX) * BLOCK_BYTES as u64, &mut bytes)?;
-        parse(&bytes)
-            .ok_or_else(|| damaged(format_args!("the extended attributes of inode {ino} make no sense")))
-    }
-
-    pub(crate) fn list_xattr(&mut self, ino: u32) -> Result<Vec<Vec<u8>>> {
+impl Xattrs for Volume<'_> {
+    fn list_xattr(&mut self, ino: u32) -> Result<Vec<Vec<u8>>> {
         Ok(self.attributes(ino)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    pub(crate) fn xattr(&mut self, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
+    fn xattr(&mut self, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
         let found = self.attributes(ino)?.into_iter().find(|(of, _)| of == name);
         found.map(|(_, value)| value).ok_or_else(|| Errno::NoData.into())
     }
 
-    pub(crate) fn set_xattr(&mut self, ino: u32, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
+    fn set_xattr(&mut self, ino: u32, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
         self.writable()?;
         check(name, value)?;
         let mut all = self.attributes(ino)?;
@@ -84,7 +73,7 @@ impl Volume<'_> {
         self.put_attributes(ino, &all)
     }
 
-    pub(crate) fn remove_xattr(&mut self, ino: u32, name: &[u8]) -> Result<()> {
+    fn remove_xattr(&mut self, ino: u32, name: &[u8]) -> Result<()> {
         self.writable()?;
         let mut all = self.attributes(ino)?;
         let before = all.len();
@@ -93,6 +82,19 @@ impl Volume<'_> {
             return Err(Errno::NoData.into());
         }
         self.put_attributes(ino, &all)
+    }
+}
+
+impl Volume<'_> {
+    fn attributes(&mut self, ino: u32) -> Result<Attributes> {
+        let length = self.inode(ino)?.xattrs as usize;
+        if length > ALL_MAX {
+            return Err(damaged(format_args!("inode {ino} has {length} bytes of extended attributes")));
+        }
+        let mut bytes = vec![0; length];
+        self.read_blocks(ino, u64::from(BLOCKS_MAX) * BLOCK_BYTES as u64, &mut bytes)?;
+        parse(&bytes)
+            .ok_or_else(|| damaged(format_args!("the extended attributes of inode {ino} make no sense")))
     }
 
     /// Writes the list anew.

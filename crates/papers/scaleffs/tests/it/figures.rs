@@ -1,7 +1,7 @@
 //! The paper's figures on its own chip, by the chip's clock: section 5 and tables IV and V. The bounds are the paper's
 //! values, 15 % to the worse side; `docs/scaleffs.md` has the table.
 
-use crate::common::{FILE, chip};
+use crate::common::{Chip, FILE, support::Subject};
 use pumice_media::{ChipSpec, Nand, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};
@@ -40,7 +40,7 @@ fn fill(fs: &ScaleFs<SimChip>, name: &str, bytes: usize) -> Ino {
 fn mount_time_is_flat() {
     let mut took = Vec::new();
     for blocks in [2048, 16_384, 65_536] {
-        took.push(timed(formatted(chip(blocks))).1);
+        took.push(timed(formatted(Chip(blocks).chip())).1);
     }
     let (fs, empty) = timed(scaleffs());
     for number in 0..8 {
@@ -111,7 +111,7 @@ fn memory_is_table_five() {
     for (bytes, paper) in [(10 << 20, 43 << 10), (100 << 20, 410 << 10)] {
         let (fs, _) = timed(scaleffs());
         fill(&fs, "movie", bytes);
-        let memory = fs.memory();
+        let memory = fs.volume().memory();
         println!("{bytes} bytes: {memory:?}");
         assert_eq!((memory.checkpoint, memory.buffer), (1024, 1024));
         assert!(

@@ -1,37 +1,39 @@
-//! Chips and mounts under test.
+//! Chips under test.
 
-#[path = "../../../../scaleffs/tests/it/common/full.rs"]
-pub(crate) mod full;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/image.rs"]
-pub(crate) mod image;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
-pub(crate) mod shared;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/step.rs"]
-pub(crate) mod step;
+#[path = "../../../../common/tests/support/mod.rs"]
+pub(crate) mod support;
 
-use pumice_cffs::{Cffs, FormatOptions, MountOptions, format};
+use pumice_cffs::{FormatOptions, Volume, check, format};
 use pumice_media::{ChipSpec, SimChip};
-use pumice_vfs::{Clock, FileKind, NewNode, Timestamp};
+use pumice_vfs::{CheckReport, FileKind, NewNode, Result, Timestamp};
+use support::Subject;
 
-/// The cache list of the mounts under test: little, so that it spills.
-pub(crate) const CACHE_BYTES: usize = 64 << 10;
-
-pub(crate) const FILE: NewNode<'_> =
-    NewNode { kind: FileKind::File, perm: 0o644, uid: 7, gid: 8, rdev: 0, target: b"" };
+pub(crate) use support::FILE;
 pub(crate) const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, ..FILE };
 
-pub(crate) fn chip(shape: &str) -> SimChip {
-    SimChip::new(&ChipSpec::parse_geometry(shape).unwrap())
-}
+/// A chip of this shape.
+pub(crate) struct Chip(pub(crate) &'static str);
 
-pub(crate) fn formatted(shape: &str, created: Timestamp) -> SimChip {
-    format(chip(shape), &FormatOptions { created, ..FormatOptions::default() }).unwrap()
-}
+impl Subject for Chip {
+    type Volume = Volume<'static>;
 
-pub(crate) fn mount(chip: SimChip, clock: Clock) -> Cffs<SimChip> {
-    let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock };
-    Cffs::mount(chip, options).unwrap()
+    fn name(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn slack(&self) -> u64 {
+        (24 << 10) * if self.0.starts_with("2048") { 4 } else { 1 }
+    }
+
+    fn chip(&self) -> SimChip {
+        SimChip::new(&ChipSpec::parse_geometry(self.0).unwrap())
+    }
+
+    fn format(&self, chip: SimChip, created: Timestamp) -> SimChip {
+        format(chip, &FormatOptions { created, ..FormatOptions::default() }).unwrap()
+    }
+
+    fn check(chip: SimChip) -> Result<CheckReport> {
+        check(chip)
+    }
 }

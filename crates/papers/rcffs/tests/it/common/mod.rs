@@ -1,41 +1,52 @@
-//! Chips and mounts under test.
+//! Chips under test.
 
-#[path = "../../../../scaleffs/tests/it/common/full.rs"]
-pub(crate) mod full;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/image.rs"]
-pub(crate) mod image;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
-pub(crate) mod shared;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/step.rs"]
-pub(crate) mod step;
+#[path = "../../../../common/tests/support/mod.rs"]
+pub(crate) mod support;
 
 use pumice_media::{ChipSpec, SimChip};
-use pumice_rcffs::{FormatOptions, MountOptions, Rcffs, format};
-use pumice_vfs::{Clock, FileKind, NewNode, Timestamp};
+use pumice_rcffs::{FormatOptions, Volume, check, format};
+use pumice_vfs::{CheckReport, Result, Timestamp};
+use support::Subject;
 
-/// The read cache of the mounts under test: little, so that it spills.
-pub(crate) const CACHE_BYTES: usize = 64 << 10;
+pub(crate) use support::FILE;
 
-pub(crate) const FILE: NewNode<'_> =
-    NewNode { kind: FileKind::File, perm: 0o644, uid: 7, gid: 8, rdev: 0, target: b"" };
+/// A chip of this shape; parity pages, parity blocks, compression.
+pub(crate) struct Chip(pub(crate) &'static str, pub(crate) u32, pub(crate) u32, pub(crate) bool);
 
-pub(crate) fn chip(shape: &str) -> SimChip {
-    SimChip::new(&ChipSpec::parse_geometry(shape).unwrap())
+/// A chip with the paper's own parity.
+pub(crate) const fn usual(shape: &'static str) -> Chip {
+    Chip(shape, 1, 1, true)
 }
 
-/// Options for a small chip: segments of four blocks.
-pub(crate) fn small(created: Timestamp) -> FormatOptions {
-    FormatOptions { created, segment_blocks: 4, ..FormatOptions::default() }
-}
+impl Subject for Chip {
+    type Volume = Volume<'static>;
 
-pub(crate) fn formatted(shape: &str, created: Timestamp) -> SimChip {
-    format(chip(shape), &small(created)).unwrap()
-}
+    fn name(&self) -> String {
+        format!("{}, {} and {}", self.0, self.1, self.2)
+    }
 
-pub(crate) fn mount(chip: SimChip, clock: Clock) -> Rcffs<SimChip> {
-    let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock };
-    Rcffs::mount(chip, options).unwrap()
+    fn slack(&self) -> u64 {
+        48 << 10
+    }
+
+    fn chip(&self) -> SimChip {
+        SimChip::new(&ChipSpec::parse_geometry(self.0).unwrap())
+    }
+
+    /// Segments of a small chip have four blocks.
+    fn format(&self, chip: SimChip, created: Timestamp) -> SimChip {
+        let options = FormatOptions {
+            created,
+            segment_blocks: 4,
+            parity_pages: self.1,
+            parity_blocks: self.2,
+            compress: self.3,
+            ..FormatOptions::default()
+        };
+        format(chip, &options).unwrap()
+    }
+
+    fn check(chip: SimChip) -> Result<CheckReport> {
+        check(chip)
+    }
 }

@@ -1,35 +1,38 @@
-//! Chips and mounts under test.
+//! Chips under test.
 
-pub(crate) mod full;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/image.rs"]
-pub(crate) mod image;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
-pub(crate) mod shared;
-#[allow(dead_code, reason = "nandfs uses all of it")]
-#[path = "../../../../../nandfs/tests/it/cut/step.rs"]
-pub(crate) mod step;
+#[path = "../../../../common/tests/support/mod.rs"]
+pub(crate) mod support;
 
 use pumice_media::{ChipSpec, SimChip};
-use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
-use pumice_vfs::{Clock, FileKind, NewNode, Timestamp};
+use pumice_scaleffs::{FormatOptions, Volume, check, format};
+use pumice_vfs::{CheckReport, Result, Timestamp};
+use support::Subject;
 
-/// Memory of the mounts under test: little, so that the cache spills.
-pub(crate) const CACHE_BYTES: usize = 64 << 10;
+pub(crate) use support::FILE;
 
-pub(crate) const FILE: NewNode<'_> =
-    NewNode { kind: FileKind::File, perm: 0o644, uid: 7, gid: 8, rdev: 0, target: b"" };
+/// A chip of so many erase blocks of 16 KiB.
+pub(crate) struct Chip(pub(crate) u32);
 
-pub(crate) fn chip(blocks: u32) -> SimChip {
-    SimChip::new(&ChipSpec::parse_geometry(&format!("512+16:32:{blocks}")).unwrap())
-}
+impl Subject for Chip {
+    type Volume = Volume<'static>;
 
-pub(crate) fn formatted(blocks: u32, created: Timestamp) -> SimChip {
-    format(chip(blocks), &FormatOptions { created, ..FormatOptions::default() }).unwrap()
-}
+    fn name(&self) -> String {
+        self.0.to_string()
+    }
 
-pub(crate) fn mount(chip: SimChip, clock: Clock) -> ScaleFs<SimChip> {
-    let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock };
-    ScaleFs::mount(chip, options).unwrap()
+    fn slack(&self) -> u64 {
+        24 << 10
+    }
+
+    fn chip(&self) -> SimChip {
+        SimChip::new(&ChipSpec::parse_geometry(&format!("512+16:32:{}", self.0)).unwrap())
+    }
+
+    fn format(&self, chip: SimChip, created: Timestamp) -> SimChip {
+        format(chip, &FormatOptions { created, ..FormatOptions::default() }).unwrap()
+    }
+
+    fn check(chip: SimChip) -> Result<CheckReport> {
+        check(chip)
+    }
 }

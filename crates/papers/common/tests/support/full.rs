@@ -1,19 +1,19 @@
 //! A campaign on volumes that are nearly full: tiny files until there is no room, deleted and made again, files written
-//! over at 80 to 100 % of df's space. It runs with any file system, against the expected contents of its files.
+//! over at 80 to 100 % of df's space. It compares the files with their expected contents. `PUMICE_FULL=N` runs N seeds of each.
 
 use std::collections::BTreeMap;
 
 use pumice_media::{CutMode, Nand, SimChip};
-use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino, NewNode, SetAttr};
+use pumice_vfs::{Errno, FileSystem, FsError, Ino, SetAttr, Timestamp};
 
-const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
+use super::{FILE, Subject, mount};
 
 /// The contents that a file must hold: its bytes follow from its seed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Content {
-    pub(crate) ino: Ino,
+struct Content {
+    ino: Ino,
     seed: u64,
-    pub(crate) bytes: usize,
+    bytes: usize,
 }
 
 fn bytes_of(seed: u64, bytes: usize) -> Vec<u8> {
@@ -23,19 +23,19 @@ fn bytes_of(seed: u64, bytes: usize) -> Vec<u8> {
 }
 
 /// The state of a campaign.
-pub(crate) struct Campaign {
+struct Campaign {
     rng: fastrand::Rng,
-    pub(crate) files: BTreeMap<String, Content>,
+    files: BTreeMap<String, Content>,
     made: u64,
     /// Calls that were refused for want of room.
-    pub(crate) refused: u64,
+    refused: u64,
     /// Bytes that df may show as free where a call of a small file is refused: of each call, its worst case is asked for.
     slack: u64,
 }
 
 /// The reason why a campaign stopped.
 #[derive(Debug)]
-pub(crate) enum Stop {
+enum Stop {
     /// A call failed that must not.
     Wrong(#[allow(dead_code, reason = "messages show it")] String),
     /// The chip has no power.
@@ -47,7 +47,7 @@ fn stop(what: &str, error: &FsError) -> Stop {
 }
 
 impl Campaign {
-    pub(crate) fn new(seed: u64, slack: u64) -> Campaign {
+    fn new(seed: u64, slack: u64) -> Campaign {
         Campaign { rng: fastrand::Rng::with_seed(seed), files: BTreeMap::new(), made: 0, refused: 0, slack }
     }
 
@@ -134,7 +134,7 @@ impl Campaign {
     }
 
     /// One round: full, some deleted, full again, written over, some deleted.
-    pub(crate) fn round(&mut self, fs: &dyn FileSystem, most: usize) -> Result<(), Stop> {
+    fn round(&mut self, fs: &dyn FileSystem, most: usize) -> Result<(), Stop> {
         while self.make(fs, most)? {}
         for _ in 0..self.files.len() / 3 {
             self.remove(fs)?;
@@ -158,7 +158,7 @@ impl Campaign {
     }
 
     /// Reads all files.
-    pub(crate) fn verify(&self, fs: &dyn FileSystem) -> Result<(), Stop> {
+    fn verify(&self, fs: &dyn FileSystem) -> Result<(), Stop> {
         for (name, content) in &self.files {
             let attr = fs.lookup(Ino::ROOT, name.as_bytes()).map_err(|error| stop(name, &error))?;
             let mut found = vec![0; content.bytes + 1];
@@ -172,7 +172,7 @@ impl Campaign {
     }
 
     /// Removes everything; all of it must be free again but for `left` bytes.
-    pub(crate) fn empty(&mut self, fs: &dyn FileSystem, left: u64) -> Result<(), Stop> {
+    fn empty(&mut self, fs: &dyn FileSystem, left: u64) -> Result<(), Stop> {
         while !self.files.is_empty() {
             self.remove(fs)?;
         }
@@ -185,76 +185,78 @@ impl Campaign {
     }
 }
 
-/// A file system under test, on a chip of one shape.
-pub(crate) trait Subject {
-    /// It, mounted.
-    type Fs: FileSystem;
-    /// The name of the chip.
-    fn name(&self) -> String;
-    /// Bytes that a call asks for in its worst case.
-    fn slack(&self) -> u64;
-    /// An empty volume.
-    fn formatted(&self) -> SimChip;
-    fn mount(&self, chip: SimChip) -> Self::Fs;
-    fn unmount(&self, fs: Self::Fs) -> SimChip;
-    /// The chip as it is, as if the power were cut.
-    fn abandon(&self, fs: Self::Fs) -> SimChip;
-    /// The findings of a check.
-    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError>;
-}
-
 /// The seeds of a campaign, with one volume each; each is named before it begins.
-pub(crate) fn seeds(campaign: &pumice_knobs::Campaign) -> impl Iterator<Item = u64> {
+fn seeds(campaign: &pumice_knobs::Campaign) -> impl Iterator<Item = u64> {
     let seeds = campaign.seeds(1..2);
     campaign.ran(seeds.clone(), seeds.end - seeds.start);
     seeds.inspect(|seed| campaign.begin(*seed))
 }
 
-pub(crate) fn sound(subject: &impl Subject, chip: &SimChip, what: &str) {
-    assert_eq!(chip.stats().violations, 0, "{what}");
-    let findings = subject.findings(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(findings.is_empty(), "{what}: {findings:?}");
+/// Full volumes go on; emptied, so many blocks may stay in use.
+pub(crate) fn go_on<S: Subject>(chips: &[S], campaign: &pumice_knobs::Campaign, left_blocks: u32) {
+    for seed in seeds(campaign) {
+        for chip in chips {
+            for most in [300, 3000, 60_000] {
+                goes_on(chip, seed, most, left_blocks);
+            }
+        }
+    }
 }
 
-/// Three rounds with files of up to so many bytes, a check behind each; emptied at the end, so many blocks may stay in use.
-pub(crate) fn goes_on(subject: &impl Subject, seed: u64, most: usize, left_blocks: u32) {
+/// Full volumes outlive so many power cuts each.
+pub(crate) fn outlive_cuts<S: Subject>(chips: &[S], campaign: &pumice_knobs::Campaign, cuts: u64) {
+    for seed in seeds(campaign) {
+        for chip in chips {
+            (0..cuts).for_each(|number| outlives_a_cut(chip, seed, number));
+        }
+    }
+}
+
+pub(crate) fn sound<S: Subject>(chip: &SimChip, what: &str) {
+    assert_eq!(chip.stats().violations, 0, "{what}");
+    let report = S::check(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(report.findings, [], "{what}");
+}
+
+/// Three rounds with files of up to so many bytes, a check behind each; emptied at the end.
+fn goes_on<S: Subject>(subject: &S, seed: u64, most: usize, left_blocks: u32) {
     let what = format!("seed {seed}, {}, {most}", subject.name());
     let mut campaign = Campaign::new(seed, subject.slack());
-    let mut chip = subject.formatted();
+    let mut chip = subject.formatted(Timestamp::default());
     for _ in 0..3 {
-        let fs = subject.mount(chip);
+        let fs = mount::<S>(chip);
         let done = campaign.round(&fs, most).and_then(|()| campaign.verify(&fs));
         done.unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-        chip = subject.unmount(fs);
-        sound(subject, &chip, &what);
+        chip = fs.unmount().unwrap();
+        sound::<S>(&chip, &what);
     }
     assert!(campaign.refused >= 6, "{what}: never full");
-    let fs = subject.mount(chip);
+    let fs = mount::<S>(chip);
     let left = left_blocks * fs.space().unwrap().block_bytes;
     campaign.empty(&fs, left.into()).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-    sound(subject, &subject.unmount(fs), &what);
+    sound::<S>(&fs.unmount().unwrap(), &what);
 }
 
 /// A power cut, the `number`th, in the second round. Whatever is there afterwards can be removed, and the volume is as good as before.
-pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
+pub(crate) fn outlives_a_cut<S: Subject>(subject: &S, seed: u64, number: u64) {
     const MOST: usize = 3000;
     let what = format!("seed {seed}, {}, cut {number}", subject.name());
     let mut campaign = Campaign::new(seed, subject.slack());
-    let fs = subject.mount(subject.formatted());
+    let fs = mount::<S>(subject.formatted(Timestamp::default()));
     campaign.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-    let mut chip = subject.unmount(fs);
+    let mut chip = fs.unmount().unwrap();
     let at = chip.operations() + 20 + number * 193;
     let modes = [CutMode::Nothing, CutMode::Torn { seed: at }, CutMode::Half { seed: at }];
     chip.cut_after(at - chip.operations(), modes[usize::try_from(number).unwrap() % 3]);
-    let fs = subject.mount(chip);
+    let fs = mount::<S>(chip);
     match campaign.round(&fs, MOST) {
         Err(Stop::Dark) => {}
         other => panic!("{what}: {other:?}"),
     }
-    let mut chip = subject.abandon(fs);
+    let mut chip = fs.abandon().unwrap();
     chip.power_on();
-    sound(subject, &chip, &what);
-    let fs = subject.mount(chip);
+    sound::<S>(&chip, &what);
+    let fs = mount::<S>(chip);
     let mut names = Vec::new();
     fs.readdir(Ino::ROOT, 0, &mut |entry| {
         names.push(entry.name.to_vec());
@@ -268,46 +270,5 @@ pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
     let mut again = Campaign::new(seed + 1000, subject.slack());
     names.iter().skip(1).step_by(2).for_each(remove);
     again.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}, afterwards: {stop:?}"));
-    sound(subject, &subject.unmount(fs), &what);
+    sound::<S>(&fs.unmount().unwrap(), &what);
 }
-
-/// A chip of a shape, `Chip`, under a file system of this crate: its parts have the same names in `common` and every
-/// crate.
-macro_rules! subject {
-    ($fs:ident, $shape:ty, $slack:expr) => {
-        struct Chip($shape);
-
-        impl crate::common::full::Subject for Chip {
-            type Fs = $fs<SimChip>;
-
-            fn name(&self) -> String {
-                self.0.to_string()
-            }
-
-            fn slack(&self) -> u64 {
-                $slack(self.0)
-            }
-
-            fn formatted(&self) -> SimChip {
-                formatted(self.0, Timestamp::default())
-            }
-
-            fn mount(&self, chip: SimChip) -> Self::Fs {
-                mount(chip, Box::new(Timestamp::default))
-            }
-
-            fn unmount(&self, fs: Self::Fs) -> SimChip {
-                fs.unmount().unwrap()
-            }
-
-            fn abandon(&self, fs: Self::Fs) -> SimChip {
-                fs.abandon().unwrap()
-            }
-
-            fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
-                Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
-            }
-        }
-    };
-}
-pub(crate) use subject;

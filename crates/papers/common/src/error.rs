@@ -4,12 +4,12 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
 /// The chip's errors as a file system's.
-pub(crate) fn chip(error: NandError) -> FsError {
+pub fn chip(error: NandError) -> FsError {
     let errno = if error.is_host_full() { Errno::NoSpace } else { Errno::Io };
     FsError::new(errno, error.to_string())
 }
 
 /// Something on flash that cannot be.
-pub(crate) fn damaged(what: impl core::fmt::Display) -> FsError {
+pub fn damaged(what: impl core::fmt::Display) -> FsError {
     FsError::new(Errno::Io, what.to_string())
 }
