@@ -21,7 +21,7 @@ use crate::{
     verbs::Image,
 };
 
-pub(crate) use self::f2fs::threads;
+pub(crate) use crate::f2fs::args::threads;
 
 /// Something was wrong and was repaired.
 pub(crate) const CORRECTED: u8 = 1;

@@ -4,7 +4,6 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     path::Path,
-    thread,
 };
 
 use pumice_f2fs::{
@@ -13,7 +12,7 @@ use pumice_f2fs::{
 };
 use serde_json::{Value, json};
 
-use super::{CORRECTED, UNCORRECTED};
+use super::{CORRECTED, UNCORRECTED, threads};
 use crate::{
     context::now,
     failure::{Failure, Outcome},
@@ -24,15 +23,8 @@ use crate::{
     text,
 };
 
-/// Threads at least and at most: beyond these the device is the limit.
-const THREADS: (usize, usize) = (2, 8);
-
 /// Bytes of a block of most volumes.
 const BLOCK_BYTES: u32 = 4096;
-
-pub(crate) fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1)
-}
 
 /// A repair as it was asked for.
 pub(super) struct Mending<'a> {
