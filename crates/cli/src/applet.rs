@@ -12,8 +12,11 @@ use crate::{
     args::{self, Command},
     failure::code,
     message::{self, complain},
-    verbs::{fsck, mount},
+    verbs::{fsck, mkfs, mount},
 };
+
+/// The exit code of mkfs.f2fs for anything wrong.
+const TOOL_FAILED: u8 = 1;
 
 /// The command, or the exit code if the command line was only a question or makes no sense.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8> {
@@ -25,6 +28,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
     let rest = args.get(1..).unwrap_or_default();
     match called.to_str() {
         Some("mkfs.pumice") => parse_as("mkfs", rest, code::USAGE),
+        Some("mkfs.f2fs") => parse_as("mkfs", &mkfs::from_tool(rest), TOOL_FAILED),
         Some("fsck.pumice") => parse_as("fsck", rest, fsck::USAGE_ERROR),
         Some("mount.pumice" | "mount.fuse.pumice") => {
             let command = parse_as("mount", &mount::from_helper(rest), mount::HELPER_USAGE)?;

@@ -8,9 +8,9 @@ use crate::{
     failure::{Outcome, code},
     options::Common,
     verbs::{
-        cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, quota, rescue, resize, rm, scrub, seal, sim, stat, tar, tree, tune, undelete,
-        whois,
+        attr, cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir,
+        mkfs, mount, mv, nand, put, quota, rescue, resize, rm, scrub, seal, sim, stat, tar, tree, tune,
+        undelete, whois,
     },
 };
 
@@ -55,6 +55,7 @@ pub(crate) enum Verb {
     Mv(mv::Args),
     Ln(ln::Args),
     Quota(quota::Args),
+    Attr(attr::Args),
     Seal(seal::Args),
     Tune(tune::Args),
     Resize(resize::Args),
@@ -98,6 +99,7 @@ impl Verb {
             Verb::Mv(args) => args.run(context),
             Verb::Ln(args) => args.run(context),
             Verb::Quota(args) => args.run(context),
+            Verb::Attr(args) => args.run(context),
             Verb::Seal(args) => args.run(context),
             Verb::Tune(args) => args.run(),
             Verb::Resize(args) => args.run(),

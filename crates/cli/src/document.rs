@@ -43,6 +43,17 @@ pub(crate) fn put_bytes(map: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     }
 }
 
+/// Extended attributes, names and values.
+pub(crate) fn xattrs(list: &[(Vec<u8>, Vec<u8>)]) -> Value {
+    let each = list.iter().map(|(name, value)| {
+        let mut map = Map::new();
+        put_bytes(&mut map, "name", name);
+        map.insert("value_hex".into(), hex(value).into());
+        Value::Object(map)
+    });
+    each.collect::<Vec<_>>().into()
+}
+
 /// Two digits for each byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -19,6 +19,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("mv", "pumice mv card.img /DCIM /photos"),
     ("ln", "pumice ln -s card.img photos/1.jpg /newest"),
     ("quota", "pumice quota card.img -u 1000 --space 1G:2G"),
+    ("attr", "pumice attr card.img /DCIM --flags +i --set user.by=me"),
     ("seal", "pumice seal card.img /DCIM/1.jpg"),
     ("tune", "pumice tune -l photos card.img"),
     ("resize", "pumice resize card.img 8G"),

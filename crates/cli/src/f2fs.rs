@@ -1,5 +1,7 @@
 //! Structures of F2FS as documents, for `info` and `dump`.
 
+pub(crate) mod args;
+
 use std::ops::ControlFlow;
 
 use pumice_f2fs::{

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_vfs::{Errno, FileSystem, FlagChange, Flags, Ino, Result};
+use pumice_vfs::{Errno, FileSystem, FlagChange, Flags, Ino, Result, flag};
 
 use crate::attr::View;
 
@@ -20,11 +20,15 @@ const FITRIM: u32 = 0xc018_5879;
 const FSXATTR_BYTES: usize = 28;
 const PROJECT_AT: usize = 12;
 
-/// Flags as `fsxattr` has them, and as `FS_*_FL`: sync, immutable, append, nodump, noatime, project inheritance.
-const FORMS: [(u32, u32); 6] =
-    [(0x20, 0x8), (0x8, IMMUTABLE), (0x10, APPEND), (0x80, 0x40), (0x40, 0x80), (0x200, 0x2000_0000)];
-const IMMUTABLE: u32 = 0x10;
-const APPEND: u32 = 0x20;
+/// Flags as `fsxattr` has them, and as others do.
+const FORMS: [(u32, u32); 6] = [
+    (0x20, flag::SYNC),
+    (0x8, flag::IMMUTABLE),
+    (0x10, flag::APPEND),
+    (0x80, flag::NODUMP),
+    (0x40, flag::NOATIME),
+    (0x200, flag::PROJECT_INHERIT),
+];
 
 /// A question or a wish of an ioctl.
 pub(crate) enum Asked {
@@ -103,7 +107,7 @@ pub(crate) fn change<F: FileSystem + ?Sized>(
     if uid != 0 {
         let changed = (fs.flags(ino)?.bits ^ change.bits) & change.mask;
         let is_owner = view.file_attr(&fs.attr(ino)?).uid == uid;
-        if !is_owner || changed & (IMMUTABLE | APPEND) != 0 {
+        if !is_owner || changed & (flag::IMMUTABLE | flag::APPEND) != 0 {
             return Err(Errno::Perm.into());
         }
     }

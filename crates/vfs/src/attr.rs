@@ -126,7 +126,7 @@ pub struct SetAttr {
 /// The flags of an inode and its project, as `lsattr -p` shows them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags {
-    /// Linux's `FS_*_FL`.
+    /// Those of [`flag`](crate::flag).
     pub bits: u32,
     /// The project; 0 where there are none.
     pub project: u32,
@@ -135,7 +135,7 @@ pub struct Flags {
 /// A change of flags and project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlagChange {
-    /// The new flags, Linux's `FS_*_FL`.
+    /// The new flags, of [`flag`](crate::flag).
     pub bits: u32,
     /// The flags that may change; others stay as they are.
     pub mask: u32,

@@ -84,6 +84,7 @@ mod counts;
 mod error;
 #[cfg(feature = "std")]
 mod file;
+pub mod flag;
 mod fs;
 #[cfg(feature = "std")]
 pub mod model;

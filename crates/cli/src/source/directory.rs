@@ -111,12 +111,18 @@ fn attributes(path: &Path, found: &fs::Metadata) -> Outcome<Attributes> {
         rdev: if is_device { host::rdev(found) } else { 0 },
         mtime,
         size: if kind == FileKind::File { found.len() } else { 0 },
-        sparse: found.blocks() * SECTOR_BYTES < found.len(),
+        sparse: kind == FileKind::File && has_holes(path, found).map_err(failed)?,
         target: host::bytes(&target).to_vec(),
         xattrs: host::xattrs(path).map_err(failed)?.into_iter().collect(),
         flags: flags(path, kind)?,
         is_sealed: false,
     })
+}
+
+/// True if a file has holes, and is not only compressed by the host.
+fn has_holes(path: &Path, found: &fs::Metadata) -> io::Result<bool> {
+    let size = found.len();
+    Ok(found.blocks() * SECTOR_BYTES < size && next_data(&File::open(path)?, 0, size)? != Some((0, size)))
 }
 
 /// Flags that a file of the host has, and F2FS as well. How the host stores a file is no flag of that kind.

@@ -12,27 +12,36 @@ use crate::failure::{Failure, Outcome};
 const CAPABILITIES: &[u8] = b"security.capability";
 const REVISION_2_EFFECTIVE: u32 = 0x0200_0001;
 
-/// Changes a tree by a list with paths that begin with `mount_point`.
-pub(crate) fn apply(path: &Path, mount_point: &str, tree: &mut Tree) -> Outcome {
+/// Changes a tree by a list with paths that begin with `mount_point`. Returns a warning of paths that are not in the tree.
+pub(crate) fn apply(path: &Path, mount_point: &str, tree: &mut Tree) -> Outcome<Option<String>> {
     let text = manifest::read(path)?;
     let mount_point = mount_point.trim_matches('/');
+    let mut missing = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let failed = |what: String| Failure::new(format!("{}: line {number}: {what}", path.display()));
         if !line.trim().is_empty() && !line.starts_with('#') {
-            entry(tree, mount_point, line).map_err(failed)?;
+            let found = entry(tree, mount_point, line).map_err(failed)?;
+            missing.extend((!found).then_some((number, line)));
         }
     }
-    Ok(())
+    Ok(missing.first().map(|(number, line)| {
+        let (name, _) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let others = match missing.len() {
+            1 => String::new(),
+            count => format!("; {} more", count - 1),
+        };
+        format!("{}: line {number}: `{name}` is not in the tree{others}", path.display())
+    }))
 }
 
-fn entry(tree: &mut Tree, mount_point: &str, line: &str) -> Result<(), String> {
+/// Changes an entry; false if there is none of that path.
+fn entry(tree: &mut Tree, mount_point: &str, line: &str) -> Result<bool, String> {
     // The root has an empty name.
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [uid, gid, mode, extra @ ..] = words.as_slice() else {
         return Err(format!("`{line}` is incomplete (want PATH UID GID MODE)"));
     };
-    let found = find(tree, mount_point, name).ok_or_else(|| format!("`{name}` is not in the tree"))?;
     let number = |what: &str, text: &str| text.parse().map_err(|_| format!("invalid {what} `{text}`"));
     let (uid, gid) = (number("user", uid)?, number("group", gid)?);
     let perm = u32::from_str_radix(mode, 8).ok().filter(|perm| *perm < 0o10000);
@@ -42,13 +51,13 @@ fn entry(tree: &mut Tree, mount_point: &str, line: &str) -> Result<(), String> {
         let value = word.strip_prefix("capabilities=").ok_or_else(|| format!("unknown word `{word}`"))?;
         capabilities = mask(value).ok_or_else(|| format!("invalid capabilities `{value}`"))?;
     }
-    if let Some(what) = tree.attributes_mut(found) {
-        (what.uid, what.gid, what.perm) = (uid, gid, perm);
-        if capabilities != 0 {
-            what.xattrs.insert(CAPABILITIES.into(), stored(capabilities));
-        }
+    let found = find(tree, mount_point, name).and_then(|found| tree.attributes_mut(found));
+    let Some(what) = found else { return Ok(false) };
+    (what.uid, what.gid, what.perm) = (uid, gid, perm);
+    if capabilities != 0 {
+        what.xattrs.insert(CAPABILITIES.into(), stored(capabilities));
     }
-    Ok(())
+    Ok(true)
 }
 
 fn find(tree: &Tree, mount_point: &str, name: &str) -> Option<EntryId> {
@@ -86,14 +95,15 @@ mod tests {
 
     use super::*;
 
-    fn applied(text: &str, mount_point: &str) -> Result<Tree, String> {
+    fn applied(text: &str, mount_point: &str) -> Result<(Tree, Option<String>), String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
         let dir = Attributes::directory(0o700, 7, 7, Timestamp::default());
         let mut tree = Tree::new(dir.clone());
         let bin = tree.add(EntryId::ROOT, b"bin", dir.clone()).unwrap();
         tree.add(bin, b"ping", dir).unwrap();
-        apply(file.path(), mount_point, &mut tree).map(|()| tree).map_err(|failure| failure.to_string())
+        let applied = apply(file.path(), mount_point, &mut tree);
+        applied.map(|warning| (tree, warning)).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -102,7 +112,8 @@ mod tests {
         for (text, mount_point) in
             [(text.to_owned(), "/system"), (text.replace("system/", "").replace("system 0 0 0755\n", ""), "")]
         {
-            let tree = applied(&text, mount_point).unwrap();
+            let (tree, warning) = applied(&text, mount_point).unwrap();
+            assert_eq!(warning, None);
             let root = tree.attributes(EntryId::ROOT).unwrap();
             assert_eq!((root.uid, root.gid, root.perm), (0, 0, 0o755));
             let bin = tree.find(EntryId::ROOT, b"bin").unwrap();
@@ -115,11 +126,21 @@ mod tests {
         }
     }
 
+    /// Lists are longer than trees: other images are made by them, too.
+    #[test]
+    fn paths_that_are_not_there_are_told_in_one_line() {
+        let (tree, warning) = applied("\nsystem/none 0 0 755\nsystem/bin 0 1 755", "system").unwrap();
+        assert!(warning.unwrap().ends_with("line 2: `system/none` is not in the tree"));
+        assert_eq!(tree.attributes(tree.find(EntryId::ROOT, b"bin").unwrap()).unwrap().gid, 1);
+        let (_, warning) = applied("systemd 0 0 755\nx 0 0 755\ny 0 0 755", "system").unwrap();
+        assert!(warning.unwrap().ends_with("line 1: `systemd` is not in the tree; 2 more"));
+    }
+
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         for (text, word) in [
-            ("\nsystem/none 0 0 755", "line 2: `system/none` is not in the tree"),
-            ("systemd 0 0 755", "not in the tree"),
+            ("\nsystem/none 0 0", "line 2: `system/none 0 0` is incomplete"),
+            ("system/none 0 0 888", "invalid mode"),
             ("system/bin 0 0", "incomplete"),
             ("system/bin x 0 755", "invalid user `x`"),
             ("system/bin 0 -1 755", "invalid group `-1`"),

@@ -3,6 +3,7 @@
 mod acl;
 pub(crate) mod archive;
 pub(crate) mod directory;
+pub(crate) mod file_contexts;
 pub(crate) mod fs_config;
 pub(crate) mod manifest;
 mod members;

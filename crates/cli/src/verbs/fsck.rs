@@ -21,8 +21,6 @@ use crate::{
     verbs::Image,
 };
 
-pub(crate) use self::f2fs::threads;
-
 /// Something was wrong and was repaired.
 pub(crate) const CORRECTED: u8 = 1;
 /// Something is wrong and was left as it is.

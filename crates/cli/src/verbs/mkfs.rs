@@ -2,8 +2,9 @@
 
 mod compression;
 mod f2fs;
+mod letters;
 mod nandfs;
-pub(crate) mod sealing;
+mod sealing;
 mod sparse;
 
 use std::{
@@ -34,14 +35,14 @@ use crate::{
     },
 };
 
-pub(crate) use self::f2fs::feature;
+pub(crate) use self::letters::from_tool;
 
-/// Longest label, in bytes.
+/// Longest label on a chip, in bytes.
 const LABEL_MAX: usize = 64;
 
 /// Make a file system: nandfs (or one of a paper) on a chip, simulated if there is none, or F2FS in an image file or on a disk
 #[derive(clap::Args, Debug)]
-#[command(mut_arg("size", |arg| arg.help("Size of the chip, in place of its own; size of the F2FS volume, or `auto` for the smallest")))]
+#[command(version, mut_arg("size", |arg| arg.help("Size of the chip, in place of its own; size of the F2FS volume, or `auto` for the smallest")))]
 pub(crate) struct Args {
     /// Type of file system
     #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs", "scaleffs", "cffs", "rcffs"])]
@@ -51,14 +52,14 @@ pub(crate) struct Args {
     /// Fill it with the content of this directory; for F2FS also of this tar archive
     #[arg(long, value_name = "DIR|FILE.tar")]
     from: Option<PathBuf>,
-    /// Name of the volume, up to 64 bytes
-    #[arg(short, long, default_value = "", hide_default_value = true, value_parser = label)]
+    /// Name of the volume, up to 64 bytes, of F2FS up to 511 units of UTF-16
+    #[arg(short, long, default_value = "", hide_default_value = true)]
     label: String,
     /// UUID of the volume [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
     /// Replace the old contents of the image
-    #[arg(long)]
+    #[arg(short, long)]
     force: bool,
     #[command(flatten)]
     writer: Writer,
@@ -68,13 +69,6 @@ pub(crate) struct Args {
     nandfs: nandfs::Nandfs,
     #[command(flatten)]
     f2fs: f2fs::Args,
-}
-
-fn label(text: &str) -> Result<String, String> {
-    if text.len() > LABEL_MAX {
-        return Err(format!("a label of {} bytes is too long (want at most {LABEL_MAX})", text.len()));
-    }
-    Ok(text.into())
 }
 
 /// The state of the image before.
@@ -97,6 +91,12 @@ impl Args {
         }
         if let Some(option) = self.f2fs.given() {
             return Err(Failure::usage(format!("{option} is for F2FS; add -t f2fs")));
+        }
+        if self.label.len() > LABEL_MAX {
+            let bytes = self.label.len();
+            return Err(Failure::usage(format!(
+                "--label: a label of {bytes} bytes is too long (want at most {LABEL_MAX})"
+            )));
         }
         if let Some(from) = &self.from
             && !fs::metadata(from).map_err(|error| Failure::host(from, &error))?.is_dir()

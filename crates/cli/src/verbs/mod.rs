@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+pub(crate) mod attr;
 pub(crate) mod cat;
 pub(crate) mod chips;
 pub(crate) mod completions;

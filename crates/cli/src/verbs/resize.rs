@@ -9,6 +9,7 @@ use pumice_f2fs::repair::Resizing;
 
 use crate::{
     context::now,
+    f2fs::args::threads,
     failure::{Failure, Outcome},
     image::{f2fs_block_bytes, f2fs_disk},
     options::Writer,
@@ -16,7 +17,7 @@ use crate::{
     progress::Progress,
     recognise::admit,
     size,
-    verbs::{F2fsImage, fsck},
+    verbs::F2fsImage,
 };
 
 /// Grow or shrink F2FS
@@ -64,7 +65,7 @@ impl Args {
         let disk = f2fs_disk(path, block_bytes, self.writer.dry_run)?;
         let progress = Progress::counted("check");
         let shown = &mut |done, total| progress.set(done, total);
-        Resizing::plan(Box::new(disk), self.size, fsck::threads(), shown)
+        Resizing::plan(Box::new(disk), self.size, threads(), shown)
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
     }
 

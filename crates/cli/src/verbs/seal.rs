@@ -8,11 +8,12 @@ use pumice_vfs::{Attr, Errno, FileKind, FileSystem, FsError};
 use crate::{
     context::Context,
     document,
+    f2fs::args,
     failure::{Failure, Outcome},
     image::{Access, Volume, with_volume},
     options::Writer,
     output, path,
-    verbs::{F2fsImage, mkfs::sealing},
+    verbs::F2fsImage,
 };
 
 /// Seal files of F2FS with fs-verity
@@ -27,10 +28,10 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
     /// Hash of the Merkle tree: sha256 or sha512
-    #[arg(long, value_name = "HASH", default_value = "sha256", value_parser = sealing::hash)]
+    #[arg(long, value_name = "HASH", default_value = "sha256", value_parser = args::hash)]
     hash: HashAlgorithm,
     /// Bytes of a block of the Merkle tree, from 1k to the volume's block size; Linux below 6.3 wants its page size
-    #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = sealing::block_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = args::tree_block)]
     block_size: u32,
     /// Salt of the hashes, up to 32 bytes in hexadecimal
     #[arg(long, value_name = "HEX", value_parser = salt)]

@@ -128,14 +128,7 @@ impl Found {
             document::put_bytes(&mut map, "target", target);
         }
         map.extend(self.own.clone());
-        let mut xattrs = Vec::new();
-        for (name, value) in &self.xattrs {
-            let mut map = Map::new();
-            document::put_bytes(&mut map, "name", name);
-            map.insert("value_hex".into(), document::hex(value).into());
-            xattrs.push(Value::Object(map));
-        }
-        map.insert("xattrs".into(), xattrs.into());
+        map.insert("xattrs".into(), document::xattrs(&self.xattrs));
         Value::Object(map)
     }
 }

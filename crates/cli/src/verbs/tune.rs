@@ -7,13 +7,14 @@ use pumice_f2fs::{
 
 use crate::{
     context::now,
+    f2fs::args,
     failure::{Failure, Outcome},
     image::{f2fs_block_bytes, f2fs_disk},
     options::Writer,
     output::Output,
     progress::Progress,
     recognise::admit,
-    verbs::{F2fsImage, fsck, mkfs},
+    verbs::F2fsImage,
 };
 
 /// Change label, UUID, lists of extensions and features of F2FS
@@ -47,7 +48,7 @@ struct Changes {
     #[arg(short = 'E', long, value_name = "LIST", value_delimiter = ',')]
     hot_extensions: Vec<String>,
     /// Features to switch on
-    #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = mkfs::feature)]
+    #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = args::feature)]
     features: Vec<Features>,
 }
 
@@ -95,7 +96,7 @@ impl Args {
         let progress = Progress::counted("check");
         let shown = &mut |done, total| progress.set(done, total);
         let tuned =
-            tune(Box::new(disk), &self.changes.tuning(), now(), fsck::threads(), shown).map_err(failed)?;
+            tune(Box::new(disk), &self.changes.tuning(), now(), args::threads(), shown).map_err(failed)?;
         drop(progress);
         if !self.writer.dry_run {
             tuned.commit().map_err(failed)?;

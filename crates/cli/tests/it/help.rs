@@ -22,6 +22,7 @@ const VERBS: &[&str] = &[
     "mv",
     "ln",
     "quota",
+    "attr",
     "seal",
     "tune",
     "resize",

@@ -4,6 +4,7 @@
 
 mod common;
 
+mod attr;
 mod bad;
 mod copy;
 mod documents;

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::common::{World, document};
+use crate::common::{World, document, finish};
 
 const FIXED: &str = "-U 01234567-89ab-cdef-0123-456789abcdef -T 1600000000";
 
@@ -27,6 +27,10 @@ fn world() -> World {
     }
     sparse.set_len(9_000_000).unwrap();
     world
+}
+
+fn json(world: &World, line: &str) -> serde_json::Value {
+    serde_json::from_str(&world.say(line).good()).unwrap()
 }
 
 fn tar(world: &World, words: &[&str]) {
@@ -188,6 +192,114 @@ fn a_sparse_image_holds_the_volume_whatever_the_flash_held() {
         assert_eq!(fs::read(world.path("packed")).unwrap(), packed);
         assert_eq!(fs::read_dir(world.path(".")).unwrap().count(), 4);
     }
+}
+
+#[test]
+fn scripts_for_mkfs_f2fs_are_understood() {
+    let world = World::new();
+    symlink(env!("CARGO_BIN_EXE_pumice"), world.path("mkfs.f2fs")).unwrap();
+    let call = |words: &str| {
+        let mut command = Command::new(world.path("mkfs.f2fs"));
+        finish(command.current_dir(world.path(".")).args(words.split(' ')))
+    };
+    let blank = |name: &str, mib: u64| File::create(world.path(name)).unwrap().set_len(mib << 20).unwrap();
+    blank("card", 100);
+    let said = call("-fq -l card -w 4096 -a 1 -d1 -t 0 -T -1 -o 0 -e mp9,mp8 -H -r -i card 16384").good();
+    assert_eq!((said.as_str(), fs::metadata(world.path("card")).unwrap().len()), ("", 64 << 20));
+    let sb = json(&world, "dump --json card sb");
+    assert_eq!((&sb["label"], &sb["sector_bytes"]), (&"card".into(), &4096.into()));
+    world.say("fsck -n card").good();
+    call("card").bad(1, &["card: exists already"]);
+    // A file that is only a hole may be taken.
+    blank("phone", 64);
+    call("phone").good();
+    for (options, wanted) in [
+        ("-g android", ["encrypt", "extra_attr", "project_quota", "quota_ino", "verity"].as_slice()),
+        ("-gandroid -O ro", &["ro"]),
+    ] {
+        call(&format!("{options} phone")).good();
+        let sb = json(&world, "dump --json phone sb");
+        assert_eq!(sb["features"], serde_json::json!(wanted));
+        world.say("fsck -n phone").good();
+    }
+    call("-S 67108864 sparse").good();
+    assert_eq!(unpacked(&fs::read(world.path("sparse")).unwrap()).len(), 64 << 20);
+    assert!(call("-V").good().contains(env!("CARGO_PKG_VERSION")));
+    for (words, named) in [
+        ("-c other phone", "-c"),
+        ("-m phone", "-m"),
+        ("-g ios phone", "-g"),
+        ("-w 3000 phone", "3000"),
+        ("-t 2 phone", "--discard"),
+        ("-a 2 phone", "-a"),
+        ("-d x phone", "-d"),
+        ("-i -S 0 phone", "-S"),
+        ("-Q phone", "-Q"),
+        ("phone 0", "--size"),
+        ("-l", "-l"),
+    ] {
+        let run = call(words);
+        assert!(run.err.contains(named), "{words}: {run:?}");
+        assert_eq!(run.code, 1, "{words}: {run:?}");
+    }
+    world.say("mkfs -t f2fs -i --size auto new").bad(2, &["-i needs --size"]);
+    world.say("mkfs -d 1 --size 64M new").bad(2, &["-d is for F2FS"]);
+    assert!(!world.path("new").exists());
+}
+
+#[test]
+fn files_get_labels_and_owners_by_lists_of_android() {
+    let world = world();
+    fs::write(
+        world.path("contexts"),
+        "/system(/.*)? u:object_r:system:s0\n/system/below -d u:object_r:below:s0\n",
+    )
+    .unwrap();
+    fs::write(world.path("owners"), "system/below 7 8 0711\nsystem/other 0 0 0644\nsystem/more 0 0 0644\n")
+        .unwrap();
+    let command = "mkfs -t f2fs -O ro --size auto --from tree --mount-point system";
+    let run = world.say(&format!("{command} --file-contexts contexts --fs-config owners image"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.err, "pumice: owners: line 2: `system/other` is not in the tree; 1 more\n");
+    for (path, label) in [("/", "system"), ("/below", "below"), ("/below/large.mp3", "system")] {
+        let found = world.say(&format!("stat image {path}")).good();
+        assert!(
+            found.contains(&format!("xattr: security.selinux = u:object_r:{label}:s0\\u{{0}}\n")),
+            "{found}"
+        );
+    }
+    assert!(world.say("stat image /below").good().contains("mode: 0711 drwx--x--x, owner 7, group 8"));
+    fs::write(world.path("contexts"), "/system( u:object_r:system:s0\n").unwrap();
+    world.say(&format!("{command} --file-contexts contexts new")).bad(1, &["contexts: line 1", "/system("]);
+    world.say(&format!("{command} --file-contexts missing new")).bad(1, &["missing"]);
+    world.say(&format!("{command} new")).bad(2, &["--file-contexts"]);
+    assert!(!world.path("new").exists());
+}
+
+#[test]
+fn a_system_image_is_small_and_only_read() {
+    let world = world();
+    let same = |image: &str| {
+        world.say(&format!("fsck -n {image}")).good();
+        world.say(&format!("get {image} / back")).good();
+        let same = Command::new("diff").arg("-r").args([world.path("tree"), world.path("back")]).status();
+        assert!(same.unwrap().success());
+        fs::remove_dir_all(world.path("back")).unwrap();
+    };
+    let command = "mkfs -t f2fs -O ro --from tree";
+    let made = world.say(&format!("{command} --size auto image")).good();
+    assert!(made.starts_with("image: F2FS of 18.0 MiB"), "{made}");
+    same("image");
+    world.say(&format!("{command} --compress-algorithm lz4 --free 1M --sparse packed")).good();
+    fs::write(world.path("raw"), unpacked(&fs::read(world.path("packed")).unwrap())).unwrap();
+    same("raw");
+    world.say(&format!("{command} --size 18M small")).bad(1, &["small", "too few"]);
+    world.say("mkfs -t f2fs -O ro,quota --size 64M small").bad(1, &["small", "feature ro", "quota_ino"]);
+    let words = "cannot be written to: it has the feature ro";
+    world.say("put image tree/small /new").bad(1, &["image", words]);
+    fs::create_dir(world.path("mnt")).unwrap();
+    world.say("mount -o rw image mnt").bad(1, &["image", words]);
+    assert_eq!(fs::metadata(world.path("image")).unwrap().len(), (2 + 9 * 512) * 4096);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use pumice_vfs::{FileKind, Flags, Timestamp};
+use pumice_vfs::{FileKind, Flags, Timestamp, flag};
 use zerocopy::{
     FromBytes, FromZeros, IntoBytes,
     little_endian::{U16, U32, U64},
@@ -26,12 +26,6 @@ const _: () = assert!(EXTRA_BYTES as usize == EXTRA);
 pub(crate) const CLUSTER_MAX: u64 = 256;
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
-
-/// What `lsattr` shows of an inode besides its flags.
-const ENCRYPT: u32 = 0x800;
-const VERITY: u32 = 0x10_0000;
-const NOCOW: u32 = 0x80_0000;
-const INLINE: u32 = 0x1000_0000;
 
 /// A run of blocks of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -514,16 +508,17 @@ impl Inode {
     }
 
     /// All flags that `lsattr` may show.
-    pub(crate) const SHOWN_FLAGS: u32 = InodeFlags::SHOWN | ENCRYPT | VERITY | NOCOW | INLINE;
+    pub(crate) const SHOWN_FLAGS: u32 =
+        InodeFlags::SHOWN | flag::ENCRYPTED | flag::VERITY | flag::NOCOW | flag::INLINE;
 
     /// The flags as `lsattr` shows them.
     pub fn shown_flags(&self) -> u32 {
         let mark = |set: bool, bit: u32| if set { bit } else { 0 };
         (self.flags.0 & InodeFlags::SHOWN)
-            | mark(self.is_encrypted(), ENCRYPT)
-            | mark(self.is_verity(), VERITY)
-            | mark(self.inline.has(InlineFlags::PIN), NOCOW)
-            | mark(self.has_inline_data() || self.has_inline_dentry(), INLINE)
+            | mark(self.is_encrypted(), flag::ENCRYPTED)
+            | mark(self.is_verity(), flag::VERITY)
+            | mark(self.inline.has(InlineFlags::PIN), flag::NOCOW)
+            | mark(self.has_inline_data() || self.has_inline_dentry(), flag::INLINE)
     }
 
     /// Flags and project for callers.

@@ -1,5 +1,7 @@
 //! The three sets of flags of an inode.
 
+use pumice_vfs::flag;
+
 /// The use of an inode's words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InlineFlags(pub u8);
@@ -76,33 +78,33 @@ impl Advise {
     }
 }
 
-/// The flags that `lsattr` shows, as they stand on the medium.
+/// The flags that `lsattr` shows, as they stand on the medium: Linux's own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InodeFlags(pub u32);
 
 impl InodeFlags {
     /// Written at once.
-    pub const SYNC: InodeFlags = InodeFlags(0x8);
+    pub const SYNC: InodeFlags = InodeFlags(flag::SYNC);
     /// Cannot be changed.
-    pub const IMMUTABLE: InodeFlags = InodeFlags(0x10);
+    pub const IMMUTABLE: InodeFlags = InodeFlags(flag::IMMUTABLE);
     /// Nothing can be done but add to it.
-    pub const APPEND: InodeFlags = InodeFlags(0x20);
+    pub const APPEND: InodeFlags = InodeFlags(flag::APPEND);
     /// Left out of dumps.
-    pub const NODUMP: InodeFlags = InodeFlags(0x40);
+    pub const NODUMP: InodeFlags = InodeFlags(flag::NODUMP);
     /// Changes of a directory are written at once.
-    pub const DIRSYNC: InodeFlags = InodeFlags(0x1_0000);
+    pub const DIRSYNC: InodeFlags = InodeFlags(flag::DIRSYNC);
     /// The time of the last read is not kept.
-    pub const NOATIME: InodeFlags = InodeFlags(0x80);
+    pub const NOATIME: InodeFlags = InodeFlags(flag::NOATIME);
     /// Compressed.
-    pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
+    pub const COMPRESSED: InodeFlags = InodeFlags(flag::COMPRESSED);
     /// Not compressed, and new inodes in it are not either, though its directory hands that down.
-    pub const NOT_COMPRESSED: InodeFlags = InodeFlags(0x400);
+    pub const NOT_COMPRESSED: InodeFlags = InodeFlags(flag::NOT_COMPRESSED);
     /// A directory whose names are hashed, as all are; the kernel sets it for new ones.
-    pub const INDEX: InodeFlags = InodeFlags(0x1000);
+    pub const INDEX: InodeFlags = InodeFlags(flag::INDEX);
     /// New inodes in it have its project, and none of another comes into it.
-    pub const PROJECT_INHERIT: InodeFlags = InodeFlags(0x2000_0000);
+    pub const PROJECT_INHERIT: InodeFlags = InodeFlags(flag::PROJECT_INHERIT);
     /// Names differ only in case are the same.
-    pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
+    pub const CASEFOLD: InodeFlags = InodeFlags(flag::CASEFOLD);
     /// Stands for a whole device.
     pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
     /// The flags that users set.

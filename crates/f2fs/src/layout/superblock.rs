@@ -111,6 +111,13 @@ impl RawSuperBlock {
         raw
     }
 
+    /// Sets the bytes of a sector, a power of two.
+    pub(crate) fn set_sector(&mut self, bytes: u32) {
+        self.log_sectorsize = U32::new(bytes.trailing_zeros());
+        self.log_sectors_per_block =
+            U32::new(self.log_blocksize.get().saturating_sub(bytes.trailing_zeros()));
+    }
+
     /// Sets the identity.
     pub(crate) fn set_uuid(&mut self, uuid: [u8; 16]) {
         self.uuid = uuid;

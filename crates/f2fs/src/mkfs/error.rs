@@ -24,6 +24,12 @@ pub enum FormatError {
         /// Bytes that it could have.
         most: u64,
     },
+    /// Sectors are what disks have.
+    #[error("sectors of {bytes} bytes are none that a disk has (want 512, 1024, 2048 or 4096)")]
+    Sector {
+        /// Bytes that were asked for.
+        bytes: u32,
+    },
     /// A zone is empty or larger than any volume.
     #[error("zones of {segments} segments are out of range (want 1 to 8388608)")]
     Zone {
@@ -46,6 +52,9 @@ pub enum FormatError {
         /// The feature that it needs.
         needs: &'static str,
     },
+    /// Linux writes quota files at a mount, though it is one to read; the volume has no room for that, and is lost.
+    #[error("a volume with the feature ro cannot have quota_ino: Linux would destroy it at its first mount")]
+    ReadOnlyQuota,
     /// Clusters have 4 to 256 blocks.
     #[error("clusters of 2 to the power of {log_blocks} blocks are out of range (want 2 to 8)")]
     Cluster {

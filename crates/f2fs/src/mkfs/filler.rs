@@ -28,6 +28,7 @@ impl Filler {
         let size = writer.super_block().block();
         let cluster = inode.cluster_blocks().unwrap_or(1);
         let mapper = Mapper::new(inode, size);
+        let log = writer.stream(log);
         Filler { mapper, log, width: size.width(), cluster, saved: 0, releases: false }
     }
 

@@ -38,6 +38,10 @@ impl<'a> Forms<'a> {
         if what.size <= self.inline_bytes && !what.is_sealed {
             return Form::Inline;
         }
+        // Linux takes the holes of compressed files for block 0 where it only reads.
+        if what.sparse && self.options.shape.is_read_only() {
+            return Form::Blocks;
+        }
         let blocks = what.size.div_ceil(self.block_bytes());
         let wants = |compression: &&Compression| {
             blocks >= u64::from(compression.rule.cluster_blocks())

@@ -14,6 +14,8 @@ const SUPER_BLOCKS: u64 = 2;
 const ADDRESSES: u64 = u32::MAX as u64 - 1;
 /// Logs, each of which keeps a section of its own.
 pub(crate) const LOGS: u64 = 6;
+/// The least segments that Linux mounts a volume with.
+const SEGMENTS_MIN: u64 = 9;
 /// Bytes of a checkpoint's head in front of the bitmaps, and behind them the checksum.
 const HEAD_BYTES: u64 = 192;
 const SUM_BYTES: u64 = 4;
@@ -37,6 +39,8 @@ pub struct Shape {
     pub overprovision: Option<f64>,
     /// Nodes that there must be numbers for: files, directories and their further nodes.
     pub nodes: u64,
+    /// Bytes of a sector of the device; nothing is addressed by it.
+    pub sector_bytes: u32,
 }
 
 impl Default for Shape {
@@ -48,7 +52,26 @@ impl Default for Shape {
             features: Features::default(),
             overprovision: None,
             nodes: 0,
+            sector_bytes: 512,
         }
+    }
+}
+
+impl Shape {
+    /// Segments of a zone.
+    pub(super) fn zone(&self) -> u64 {
+        u64::from(self.section_segments) * u64::from(self.zone_sections)
+    }
+
+    /// True if the volume is written once, and then only read.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.features.has(Features::RO)
+    }
+
+    /// Blocks in front of the first segment: whole zones, unless nothing will be erased.
+    pub(super) fn start(&self) -> u64 {
+        let unit = if self.is_read_only() { 1 } else { self.zone().saturating_mul(SEGMENT_BLOCKS).max(1) };
+        SUPER_BLOCKS.next_multiple_of(unit)
     }
 }
 
@@ -82,13 +105,13 @@ impl Geometry {
     /// The geometry of a device of `bytes` bytes.
     pub(crate) fn new(shape: &Shape, bytes: u64) -> Result<Geometry, FormatError> {
         let section = u64::from(shape.section_segments);
-        let zone = section * u64::from(shape.zone_sections);
+        let zone = shape.zone();
         let block = shape.block.bytes_u64();
         if zone == 0 || zone > u64::from(SEGMENTS_MAX) {
             return Err(FormatError::Zone { segments: zone });
         }
         let blocks = bytes / block;
-        let start = SUPER_BLOCKS.next_multiple_of(zone * SEGMENT_BLOCKS);
+        let start = shape.start();
         if blocks > u64::from(SEGMENTS_MAX) * SEGMENT_BLOCKS {
             return Err(FormatError::TooLarge {
                 bytes,
@@ -103,14 +126,16 @@ impl Geometry {
         let nat = NatPlan::new(shape, sit, left);
         let left = left.checked_sub(nat.segments).ok_or_else(small)?;
         let packed = SummaryLayout::new(shape.block, shape.features.has(Features::PACKED_SSA)).per_block;
-        let read_only = shape.features.has(Features::RO);
+        let read_only = shape.is_read_only();
+        // Nothing of it is ever moved.
         let summaries = if read_only { 0 } else { left.div_ceil(packed.into()).div_ceil(SEGMENT_BLOCKS) };
         let meta = (CHECKPOINT_SEGMENTS + sit + nat.segments + summaries).next_multiple_of(zone);
         let ssa = meta - CHECKPOINT_SEGMENTS - sit - nat.segments;
         let main = segments.checked_sub(meta).filter(|main| *main > 0).ok_or_else(small)?;
         let (reserved, overprovision) =
             if read_only { (0, 0) } else { reserve(main, section, shape.overprovision).ok_or_else(small)? };
-        if !read_only && main / zone <= LOGS {
+        let is_small = if read_only { segments < SEGMENTS_MIN } else { main / zone <= LOGS };
+        if is_small {
             return Err(small());
         }
         let NatPlan { segments: nat, payload, large } = nat;
@@ -177,6 +202,7 @@ impl Geometry {
     /// Writes the areas into a super block.
     pub(crate) fn fill(&self, shape: &Shape, raw: &mut RawSuperBlock) {
         let field = |value: u64| U32::new(word(value));
+        raw.set_sector(shape.sector_bytes);
         raw.segs_per_sec = U32::new(shape.section_segments);
         raw.secs_per_zone = U32::new(shape.zone_sections);
         raw.block_count = U64::new(self.blocks);

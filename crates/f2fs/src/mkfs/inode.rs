@@ -108,7 +108,7 @@ pub(super) fn finish(
     }
     inode.write_to(&mut block);
     let footer = footer(inode.ino, inode.ino, NodeOffset::INODE, is_dir);
-    writer.append_node(log_of(is_dir), &mut block, footer)?;
+    writer.append_node(writer.stream(log_of(is_dir)), &mut block, footer)?;
     Ok(inode.blocks)
 }
 
@@ -130,7 +130,11 @@ fn put_attributes(
     put(&mut node, 0, behind);
     let nid = writer.take_nid()?;
     let is_dir = inode.kind == FileKind::Dir;
-    writer.append_node(log_of(is_dir), &mut node, footer(nid, inode.ino, NodeOffset::XATTR, is_dir))?;
+    writer.append_node(
+        writer.stream(log_of(is_dir)),
+        &mut node,
+        footer(nid, inode.ino, NodeOffset::XATTR, is_dir),
+    )?;
     inode.xattr_nid = nid;
     inode.blocks += 1;
     Ok(())

@@ -93,7 +93,7 @@ impl Mapper {
             let is_dir = self.inode.kind == FileKind::Dir;
             let log = if node.is_direct { log_of(is_dir) } else { Log::ColdNode };
             let footer = footer(node.nid, self.inode.ino, node.offset, is_dir);
-            writer.append_node(log, &mut node.block, footer)?;
+            writer.append_node(writer.stream(log), &mut node.block, footer)?;
             self.blocks += 1;
         }
         Ok(())

@@ -94,13 +94,17 @@ impl Plan {
     /// compressed files give back their saved room: then they are compressed once to know how much. Up to `threads`
     /// threads read and compress; the result does not depend on their number.
     pub fn new(
-        options: FormatOptions,
+        mut options: FormatOptions,
         mut tree: Tree,
         source: &dyn Source,
         size: Size,
         threads: NonZeroUsize,
     ) -> Result<Plan, FormatError> {
         options.check()?;
+        if let Some(compression) = options.compression.as_mut().filter(|_| options.shape.is_read_only()) {
+            // Nobody will write to the room that is saved.
+            compression.release = true;
+        }
         let extensions = Extensions::new(&options.cold_extensions, &options.hot_extensions)?;
         add_lost_found(&options, &mut tree)?;
         let counts = Counts::of(&options, &extensions, &tree, source, threads)?;
@@ -221,7 +225,7 @@ fn finish(
 ) -> WriteResult<()> {
     if !is_blank {
         // Nothing may be taken for a node that fsync wrote behind this checkpoint.
-        let (next, _) = writer.next(Log::WarmNode);
+        let (next, _) = writer.next(writer.stream(Log::WarmNode));
         writer.medium().clear(next, 1)?;
     }
     let version = (mixed(options.seed) >> 33) | 2;

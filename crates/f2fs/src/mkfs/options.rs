@@ -1,5 +1,7 @@
 //! The options of a new volume, and the super block that follows.
 
+use core::ops::RangeInclusive;
+
 use pumice_vfs::Timestamp;
 use zerocopy::FromZeros;
 
@@ -52,12 +54,14 @@ const NEEDS: [(Features, &str, Features, &str); 5] = [
     (Features::COMPRESSION, "compression", Features::EXTRA_ATTR, "extra_attr"),
 ];
 
+/// Bytes that a sector may have.
+const SECTORS: RangeInclusive<u32> = 512..=4096;
+
 /// Features of devices that are not here, or that only the kernel switches on.
-const REFUSED: [(Features, &str); 4] = [
+const REFUSED: [(Features, &str); 3] = [
     (Features::BLKZONED, "blkzoned"),
     (Features::ATOMIC_WRITE, "atomic_write"),
     (Features::DEVICE_ALIAS, "device_alias"),
-    (Features::RO, "ro"),
 ];
 
 impl FormatOptions {
@@ -72,6 +76,13 @@ impl FormatOptions {
         };
         if let Some((_, feature, _, needs)) = NEEDS.iter().find(missing) {
             return Err(FormatError::Needs { feature, needs });
+        }
+        let bytes = self.shape.sector_bytes;
+        if !bytes.is_power_of_two() || !SECTORS.contains(&bytes) {
+            return Err(FormatError::Sector { bytes });
+        }
+        if features.has(Features::RO.with(Features::QUOTA_INO)) {
+            return Err(FormatError::ReadOnlyQuota);
         }
         if self.ignore_case && !features.has(Features::CASEFOLD) {
             return Err(FormatError::Needs { feature: "ignoring case", needs: "casefold" });

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     layout::{BlockSize, SEGMENTS_MAX, SegNo},
-    write::{Writer, head::Log, medium::Medium},
+    write::{Writer, head::Log, medium::Medium, streams::Streams},
 };
 
 /// The order of logs in the main area: those looked up first in front, each beside the blocks read with it.
@@ -106,10 +106,13 @@ impl Counts {
         if free > 0 {
             free += free.div_ceil(shape.block.node_words().into()) + FILE_BLOCKS;
         }
-        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections) * SEGMENT_BLOCKS;
-        // Whole zones behind the super blocks, which take one themselves.
-        let planned =
-            |zones: u64| Geometry::new(shape, (zones + 1).saturating_mul(zone).saturating_mul(block));
+        let zone = shape.zone() * SEGMENT_BLOCKS;
+        let planned = |zones: u64| {
+            Geometry::new(
+                shape,
+                zones.saturating_mul(zone).saturating_add(shape.start()).saturating_mul(block),
+            )
+        };
         let fits =
             |zones: u64| planned(zones).ok().filter(|geometry| self.missing(geometry, shape, free).is_none());
         let most = u64::from(SEGMENTS_MAX) * SEGMENT_BLOCKS / zone.max(1);
@@ -133,23 +136,29 @@ impl Counts {
     fn missing(&self, geometry: &Geometry, shape: &Shape, free: u64) -> Option<u64> {
         let users = (geometry.main - geometry.overprovision) * SEGMENT_BLOCKS;
         let zones: u64 = self.zones(shape).iter().sum();
-        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
+        let zone = shape.zone();
         let fits = self.blocks() + free <= users
             && zones * zone <= geometry.main
             && shape.nodes <= geometry.main * SEGMENT_BLOCKS;
         (!fits).then_some(users)
     }
 
-    /// Zones of each log: full segments, and the one it goes on in.
+    /// Zones of each log that is open: full segments, and the one it goes on in.
     fn zones(&self, shape: &Shape) -> [u64; 6] {
-        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
-        self.logs.map(|blocks| (blocks / SEGMENT_BLOCKS + 1).div_ceil(zone))
+        let streams = Streams::of_new(shape.features);
+        let mut zones = self.logs.map(|blocks| (blocks / SEGMENT_BLOCKS + 1).div_ceil(shape.zone()));
+        for (log, zones) in Log::ALL.into_iter().zip(&mut zones) {
+            if streams.log(log) != log {
+                *zones = 0;
+            }
+        }
+        zones
     }
 }
 
 /// The beginning of each log: behind the zones of the one in front.
 pub(super) fn starts(counts: &Counts, shape: &Shape) -> [SegNo; 6] {
-    let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
+    let zone = shape.zone();
     let zones = counts.zones(shape);
     let mut starts = [SegNo(0); 6];
     let mut next = 0;

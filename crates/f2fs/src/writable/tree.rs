@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
+use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp, flag};
 
 use super::{
     blocks::Blocks,
@@ -25,9 +25,9 @@ const TARGET_MAX: usize = 4095;
 const ENCRYPTED_TARGET_MAX: usize = 4093;
 /// The flags that inodes take over from the directory they are made in: all of them; files and directories;
 /// directories.
-const INHERITED_ALL: u32 = 0x40 | 0x80;
-const INHERITED_FILES: u32 = 0x8;
-const INHERITED_DIRS: u32 = 0x1_0000 | InodeFlags::PROJECT_INHERIT.0 | 0x4000_0000;
+const INHERITED_ALL: u32 = flag::NODUMP | flag::NOATIME;
+const INHERITED_FILES: u32 = flag::SYNC;
+const INHERITED_DIRS: u32 = flag::DIRSYNC | flag::PROJECT_INHERIT | flag::CASEFOLD;
 
 /// The tree of a volume.
 pub(super) struct Tree {

@@ -101,8 +101,8 @@ struct Last {
 }
 
 impl Writer {
-    /// A volume with empty tables. Each log begins at, or behind, the segment that `starts` has for it; node numbers
-    /// from `first_nid` on are free.
+    /// A volume with empty tables. Each log that is used begins at, or behind, the segment that `starts` has for it; node
+    /// numbers from `first_nid` on are free.
     pub(crate) fn fresh(
         sb: SuperBlock,
         medium: Medium,
@@ -114,7 +114,11 @@ impl Writer {
         let mut supply = Supply::new(&sb, starts, 0);
         let inode_seed = crc::inode_seed(&sb.uuid());
         let segments = sit.segments();
+        let streams = Streams::of_new(sb.features());
         let mut open = |log| -> Result<Head> {
+            if streams.log(log) != log {
+                return Ok(Head::open(log, SegNo::NULL, layout));
+            }
             let Some(Found::Free(segno)) = supply.take(log, &sit) else {
                 return Err(Error::NoSegment { segments });
             };
@@ -133,7 +137,7 @@ impl Writer {
             sit,
             supply,
             heads,
-            streams: Streams::default(),
+            streams,
             layout,
             inode_seed,
             appended,
@@ -315,9 +319,14 @@ impl Writer {
         places.saturating_sub(1)
     }
 
+    /// The log that takes the blocks of this one.
+    pub(crate) fn stream(&self, log: Log) -> Log {
+        self.streams.log(log)
+    }
+
     /// The log for blocks of this one, or another of its sort if there is no segment left for it to go on in.
     pub(crate) fn fitting(&self, log: Log) -> Log {
-        let log = self.streams.log(log);
+        let log = self.stream(log);
         if self.behind(log) > 0 || Supply::has_any(log, &self.sit) {
             return log;
         }
@@ -498,6 +507,10 @@ impl Writer {
     }
 
     fn write_summary(&mut self, segno: SegNo, summary: &[u8]) -> Result<()> {
+        // Where nothing will be moved there is no SSA.
+        if self.sb.features().has(Features::RO) {
+            return Ok(());
+        }
         let addr = self.summary_addr(segno);
         if self.layout.per_block == 1 {
             return self.medium.write(addr, summary);

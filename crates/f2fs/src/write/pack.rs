@@ -201,7 +201,11 @@ impl Pack<'_> {
                 (&mut raw.cur_data_segno, &mut raw.cur_data_blkoff)
             };
             let head = self.heads.of(log);
-            let (segno, next) = head.place();
+            // Linux looks up the segment of a log that is closed, too.
+            let (segno, next) = match head.place() {
+                (SegNo::NULL, next) => (SegNo(0), next),
+                place => place,
+            };
             if let (Some(to), Some(offset)) =
                 (segnos.get_mut(log.index() % 3), offsets.get_mut(log.index() % 3))
             {

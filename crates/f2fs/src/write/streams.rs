@@ -1,6 +1,7 @@
 //! The number of logs, of the six, that are written to.
 
 use super::head::Log;
+use crate::layout::Features;
 
 /// The fineness of sorting blocks by temperature (F2FS paper, 2.4). Linux calls it `active_logs`. All six logs stay
 /// open; the unused ones keep their segment.
@@ -22,8 +23,13 @@ impl Streams {
     pub const NAMED: [(&'static str, Streams); 4] =
         [("6", Streams::Six), ("4", Streams::Four), ("4-cold", Streams::FourByCold), ("2", Streams::Two)];
 
+    /// Those of a new volume: one that will only be read has two.
+    pub(crate) fn of_new(features: Features) -> Streams {
+        if features.has(Features::RO) { Streams::Two } else { Streams::Six }
+    }
+
     /// The log that takes the blocks of another.
-    pub(super) fn log(self, log: Log) -> Log {
+    pub(crate) fn log(self, log: Log) -> Log {
         match (self, log) {
             (Streams::Two, log) if log.is_node() => Log::HotNode,
             (Streams::Two, _) => Log::HotData,

@@ -1,6 +1,7 @@
 //! Volumes that are made here, under the eyes of others: our check, f2fs-tools, the kernel.
 
 mod compressed;
+mod read_only;
 mod sample;
 mod sealed;
 
@@ -273,7 +274,7 @@ fn what_does_not_fit_is_refused() {
     let made = make(&path, options(), sample.tree, &sample.files, Size::Bytes(64 << 20));
     assert!(matches!(made, Err(FormatError::Full { .. })), "{made:?}");
     assert!(!path.exists());
-    let wrong = [(&["inode_checksum"][..], "extra_attr"), (&["blkzoned"], "blkzoned"), (&["ro"], "ro")];
+    let wrong = [(&["inode_checksum"][..], "extra_attr"), (&["blkzoned"], "blkzoned")];
     for (features, word) in wrong {
         let error = empty(&path, with_features(features), 64 << 20).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");

@@ -4,7 +4,6 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     path::Path,
-    thread,
 };
 
 use pumice_f2fs::{
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use super::{CORRECTED, UNCORRECTED};
 use crate::{
     context::now,
+    f2fs::args::threads,
     failure::{Failure, Outcome},
     image::{f2fs_block_bytes, f2fs_disk, f2fs_disks},
     output::{self, Output},
@@ -24,15 +24,8 @@ use crate::{
     text,
 };
 
-/// Threads at least and at most: beyond these the device is the limit.
-const THREADS: (usize, usize) = (2, 8);
-
 /// Bytes of a block of most volumes.
 const BLOCK_BYTES: u32 = 4096;
-
-pub(crate) fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1)
-}
 
 /// A repair as it was asked for.
 pub(super) struct Mending<'a> {

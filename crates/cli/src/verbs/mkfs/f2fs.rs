@@ -13,22 +13,25 @@ use pumice_f2fs::{
     BlockSize, Features, InodeFlags,
     mkfs::{Attributes, FormatError, FormatOptions, Made, NoContent, Plan, Shape, Size, Source, Tree},
 };
-use pumice_media::{BlockDevice, FileDisk};
+use pumice_media::{BlockDevice, FileDisk, Lba};
 use pumice_vfs::{FileKind, Timestamp};
 
 use crate::{
     chip_choice,
     context::{Context, now},
     document,
+    f2fs::args,
     failure::{Failure, Outcome},
     image::{self, holds_f2fs},
     interrupt::Watched,
+    message::complain,
     output,
     progress::Progress,
-    source::{archive, directory, fs_config, manifest},
+    source::{archive, directory, file_contexts, fs_config, manifest},
     staged::{self, Staged},
     text,
-    verbs::mkfs::{compression, sealing, sparse::Sparse},
+    tree::push::next_data,
+    verbs::mkfs::{compression, letters, sealing, sparse::Sparse},
 };
 
 /// Mode of the root directory of an empty volume.
@@ -38,7 +41,7 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// The options of F2FS alone.
 #[derive(clap::Args, Debug)]
-#[command(next_help_heading = "F2FS options")]
+#[command(next_help_heading = "F2FS options", group(clap::ArgGroup::new("lists").multiple(true)))]
 #[group(skip)]
 pub(crate) struct Args {
     /// Free space for users; the volume is as small as that allows
@@ -66,7 +69,7 @@ pub(crate) struct Args {
     #[arg(short = 'E', long, value_name = "LIST", value_delimiter = ',')]
     hot_extensions: Vec<String>,
     /// Features, by their names in f2fs-tools, such as extra_attr,inode_checksum
-    #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = feature)]
+    #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = args::feature)]
     features: Vec<Features>,
     /// Encoding for directories that ignore case; `utf8:strict` refuses names that are not UTF-8
     #[arg(short = 'C', long, value_parser = ["utf8", "utf8:strict"])]
@@ -90,10 +93,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
     /// Android's list of owners, modes and capabilities (canned fs_config)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "lists")]
     fs_config: Option<PathBuf>,
-    /// Mount point that the paths in --fs-config begin with, such as /system
-    #[arg(long, value_name = "DIR", requires = "fs_config")]
+    /// SELinux's list of labels by path and kind of file
+    #[arg(long, value_name = "FILE", group = "lists")]
+    file_contexts: Option<PathBuf>,
+    /// Mount point that the paths in --fs-config and --file-contexts begin with, such as /system
+    #[arg(long, value_name = "DIR", requires = "lists")]
     mount_point: Option<String>,
     /// Owner of the root directory
     #[arg(short = 'R', long, value_name = "UID:GID", value_parser = ids)]
@@ -111,6 +117,8 @@ pub(crate) struct Args {
     /// Threads that read and compress files; the volume is the same with any number [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    #[command(flatten)]
+    letters: letters::Args,
 }
 
 fn block_size(text: &str) -> Result<BlockSize, String> {
@@ -122,12 +130,6 @@ fn block_size(text: &str) -> Result<BlockSize, String> {
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').parse().ok().filter(|percent| (0.01..=90.0).contains(percent));
     percent.ok_or_else(|| format!("invalid percentage `{text}` (want 0.01 to 90)"))
-}
-
-pub(crate) fn feature(text: &str) -> Result<Features, String> {
-    // f2fs-tools have another word for the option than for the feature.
-    let name = if text == "quota" { "quota_ino" } else { text };
-    Features::by_name(name).ok_or_else(|| format!("unknown feature `{text}`"))
 }
 
 fn ids(text: &str) -> Result<(u32, u32), String> {
@@ -158,6 +160,7 @@ impl Args {
             (self.sparse, "--sparse"),
             (self.manifest.is_some(), "--manifest"),
             (self.fs_config.is_some(), "--fs-config"),
+            (self.file_contexts.is_some(), "--file-contexts"),
             (self.root_owner.is_some(), "--root-owner"),
             (self.time.is_some(), "--time"),
             (self.seed.is_some(), "--seed"),
@@ -165,17 +168,19 @@ impl Args {
             (self.sealing.is_given(), "--verity"),
             (self.threads.is_some(), "--threads"),
         ];
-        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+        let given = options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);
+        given.or_else(|| self.letters.given())
     }
 
     pub(crate) fn run(&self, all: &super::Args, context: &Context) -> Outcome {
         if let Some(option) = all.spec.given() {
             return Err(Failure::usage(format!("{option} is for nandfs; F2FS needs no chip")));
         }
+        self.letters.check()?;
         let path = &all.image;
-        let place = Place::of(path, all.force)?;
+        let place = Place::of(path, self.may_destroy(all))?;
         let size = self.size(all, &place)?;
-        let options = self.options(all)?;
+        let options = self.options(all, size)?;
         let (tree, source) = self.input(all, context)?;
         let plan =
             Plan::new(options, tree, &*source, size, self.threads()).map_err(|error| about(path, &error))?;
@@ -183,6 +188,9 @@ impl Args {
             return output::lines([format!("would make {}", words(path, &plan.made()))]);
         }
         let digests = place.write(all, context, &plan, &*source)?;
+        if self.letters.quiet {
+            return Ok(());
+        }
         let hash = self.sealing.wanted(0).map_or("", |seal| seal.algorithm().name());
         let sealed =
             digests.into_iter().map(|(path, digest)| format!("{hash}:{} {path}", document::hex(&digest)));
@@ -190,6 +198,9 @@ impl Args {
     }
 
     fn size(&self, all: &super::Args, place: &Place) -> Outcome<Size> {
+        if let Some(bytes) = self.letters.sparse_bytes() {
+            return Ok(Size::Bytes(bytes));
+        }
         match (all.spec.size, self.free, place) {
             (Some(chip_choice::Size::Auto), free, _) => Ok(Size::Free(free.unwrap_or(0))),
             (Some(chip_choice::Size::Bytes(_)), Some(_), _) => {
@@ -205,22 +216,40 @@ impl Args {
         }
     }
 
-    fn options(&self, all: &super::Args) -> Outcome<FormatOptions> {
+    /// True if old contents may go.
+    fn may_destroy(&self, all: &super::Args) -> bool {
+        all.force || self.letters.is_android()
+    }
+
+    /// True if a sparse image is to be made.
+    fn is_sparse(&self) -> bool {
+        self.sparse || self.letters.sparse_bytes().is_some()
+    }
+
+    fn options(&self, all: &super::Args, size: Size) -> Outcome<FormatOptions> {
         let encoding = self.encoding.as_ref().map(|_| Features::CASEFOLD);
         let compression = self.compression.wanted();
         let compressing = compression.as_ref().map(|_| Features::COMPRESSION.with(Features::EXTRA_ATTR));
         let seal = self.sealing.wanted(self.seed.unwrap_or(0));
         let sealing = seal.as_ref().map(|_| Features::VERITY);
         let features = self.features.iter().copied().chain(encoding).chain(compressing).chain(sealing);
+        let features = self.letters.features(features.fold(Features::default(), Features::with));
         let usual = Shape::default();
+        let block = self.block_size.unwrap_or(usual.block);
+        let blocks = match size {
+            Size::Bytes(bytes) => Some(bytes / block.bytes_u64()),
+            Size::Free(_) => None,
+        };
+        let nodes = self.nodes.or(self.letters.nodes(blocks)?);
         Ok(FormatOptions {
             shape: Shape {
-                block: self.block_size.unwrap_or(usual.block),
+                block,
                 section_segments: self.section_segments.unwrap_or(usual.section_segments),
                 zone_sections: self.zone_sections.unwrap_or(usual.zone_sections),
-                features: features.fold(Features::default(), Features::with),
+                features,
                 overprovision: self.overprovision,
-                nodes: self.nodes.unwrap_or(usual.nodes),
+                nodes: nodes.unwrap_or(usual.nodes),
+                sector_bytes: self.letters.sector_size.unwrap_or(usual.sector_bytes),
             },
             label: all.label.clone(),
             uuid: all.uuid.unwrap_or_else(uuid::Uuid::new_v4).into_bytes(),
@@ -234,6 +263,10 @@ impl Args {
             compression,
             seal,
         })
+    }
+
+    fn root_owner(&self) -> Option<(u32, u32)> {
+        self.root_owner.or(self.letters.is_android().then_some((0, 0)))
     }
 
     fn threads(&self) -> NonZeroUsize {
@@ -264,14 +297,20 @@ impl Args {
         if let Some((uid, gid)) = self.owner {
             tree.all_mut().for_each(|what| (what.uid, what.gid) = (uid, gid));
         }
-        if let Some(path) = &self.fs_config {
-            fs_config::apply(path, self.mount_point.as_deref().unwrap_or_default(), &mut tree)?;
+        let mount_point = self.mount_point.as_deref().unwrap_or_default();
+        if let Some(path) = &self.fs_config
+            && let Some(warning) = fs_config::apply(path, mount_point, &mut tree)?
+        {
+            complain(&warning);
         }
         if let Some(path) = &self.manifest {
             manifest::apply(path, &mut tree)?;
         }
+        if let Some(path) = &self.file_contexts {
+            file_contexts::apply(path, mount_point, &mut tree)?;
+        }
         if let (Some((uid, gid)), Some(root)) =
-            (self.root_owner, tree.attributes_mut(pumice_f2fs::mkfs::EntryId::ROOT))
+            (self.root_owner(), tree.attributes_mut(pumice_f2fs::mkfs::EntryId::ROOT))
         {
             (root.uid, root.gid) = (uid, gid);
         }
@@ -345,7 +384,7 @@ impl Place {
             return Err(Failure::new(format!("{}: neither a file nor a disk", path.display())));
         }
         if found.is_file() {
-            staged::admit(path, force)?;
+            staged::admit(path, force || is_hole(path, found.len())?)?;
         }
         let disk = FileDisk::open(path, 512, true).map_err(|error| image::media(path, &error))?;
         let bytes = pumice_media::ReadAt::bytes(&disk);
@@ -374,28 +413,39 @@ impl Place {
             written.map_err(|error| about(path, &error))
         };
         if let Place::Device { .. } = self {
-            if all.f2fs.sparse {
+            if all.f2fs.is_sparse() {
                 return Err(Failure::usage("--sparse is for files; a disk takes the volume itself"));
             }
             context.interrupt.watch()?;
-            let disk =
+            let mut disk =
                 FileDisk::open(path, block_bytes, false).map_err(|error| image::media(path, &error))?;
+            if all.f2fs.letters.discards() {
+                // Not every disk can, and none has to.
+                let _ = disk.discard(Lba(0), disk.blocks());
+            }
             return write(disk, false);
         }
-        let staged = Staged::new(path, all.force, &context.interrupt)?;
+        let replaces = matches!(self, Place::Replaced { .. }) || all.f2fs.may_destroy(all);
+        let staged = Staged::new(path, replaces, &context.interrupt)?;
         let digests = FileDisk::create(staged.path(), block_bytes, blocks, true)
             .map_err(|error| image::media(staged.path(), &error))
             .and_then(|disk| write(disk, true))
             .map_err(|failure| staged.explain(&failure))?;
-        if !all.f2fs.sparse {
+        if !all.f2fs.is_sparse() {
             return staged.commit().map(|()| digests);
         }
         // The raw volume is never given a name.
-        let packed = Staged::new(path, all.force, &context.interrupt)?;
+        let packed = Staged::new(path, replaces, &context.interrupt)?;
         pack(&staged, &packed, plan, context).map_err(|failure| packed.explain(&failure))?;
         drop(staged);
         packed.commit().map(|()| digests)
     }
+}
+
+/// True if nothing was ever written to a file: truncate(1) makes such.
+fn is_hole(path: &Path, bytes: u64) -> Outcome<bool> {
+    let next = fs::File::open(path).and_then(|file| next_data(&file, 0, bytes));
+    next.map(|data| data.is_none()).map_err(|error| Failure::host(path, &error))
 }
 
 /// Writes a raw volume as a sparse image.

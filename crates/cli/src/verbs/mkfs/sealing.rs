@@ -7,6 +7,7 @@ use pumice_f2fs::{
 use pumice_vfs::FileKind;
 
 use crate::{
+    f2fs::args,
     failure::{Failure, Outcome},
     verbs::find::glob,
 };
@@ -22,28 +23,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATTERN")]
     verity: Vec<String>,
     /// Hash of the Merkle tree: sha256 or sha512 [default: sha256]
-    #[arg(long, value_name = "HASH", value_parser = hash, requires = "verity")]
+    #[arg(long, value_name = "HASH", value_parser = args::hash, requires = "verity")]
     verity_hash: Option<HashAlgorithm>,
     /// Bytes of a block of the Merkle tree, from 1k to the volume's block size; Linux below 6.3 wants its page size [default: 4k]
-    #[arg(long, value_name = "SIZE", value_parser = block_bytes, requires = "verity")]
+    #[arg(long, value_name = "SIZE", value_parser = args::tree_block, requires = "verity")]
     verity_block_size: Option<u32>,
     /// Salt the hashes with 32 bytes from the seed, in place of none
     #[arg(long, requires = "verity")]
     verity_salt: bool,
-}
-
-/// A hash by its name.
-pub(crate) fn hash(text: &str) -> Result<HashAlgorithm, String> {
-    let known = [HashAlgorithm::Sha256, HashAlgorithm::Sha512].into_iter().find(|hash| hash.name() == text);
-    known.ok_or_else(|| format!("unknown hash `{text}` (want sha256 or sha512)"))
-}
-
-/// Bytes of a block of a Merkle tree.
-pub(crate) fn block_bytes(text: &str) -> Result<u32, String> {
-    let bytes = u32::try_from(crate::size::parse(text)?).ok();
-    bytes
-        .filter(|bytes| bytes.is_power_of_two() && (1024..=16384).contains(bytes))
-        .ok_or_else(|| format!("invalid block size `{text}` (want 1k, 2k, 4k, 8k or 16k)"))
 }
 
 impl Args {
