@@ -48,7 +48,7 @@ fn resized(disk: &Live, bytes: u64) -> Extents {
     after
 }
 
-fn mounted(disk: &Live) -> WritableF2fs {
+pub(super) fn mounted(disk: &Live) -> WritableF2fs {
     let options = WritableOptions {
         cache_bytes: 1 << 20,
         discard: false,
@@ -68,7 +68,7 @@ fn live_on(disk: &Live, seed: u64, bytes: u64) {
         let name = format!("file {count}");
         let file = fs.create(dir, name.as_bytes(), &node(FileKind::File)).unwrap().ino;
         let size = if random.u8(..) < 20 { random.usize(..3_000_000) } else { random.usize(..60_000) };
-        let bytes: Vec<u8> = (0..size).map(|at| (at as u64 * seed + count) as u8).collect();
+        let bytes: Vec<u8> = (0..size).map(|at| (at as u64 * seed + count).to_le_bytes()[0]).collect();
         if fs.write(file, 0, &bytes).is_err() {
             break;
         }
@@ -178,11 +178,11 @@ fn outlives_cuts(disk: &Live, bytes: u64, seed: u64) {
     sound(disk);
     let sb = read_super_block(disk).unwrap();
     let (events, mut random) = (disk.log().events.clone(), fastrand::Rng::with_seed(seed));
-    let (mut replay, mut seen) = (Replay::new(&sb, start), BTreeSet::new());
+    let (mut replay, mut states) = (Replay::new(&sb, start), BTreeSet::new());
     for (at, event) in events.iter().enumerate() {
         let (family, state) = replay.one_of_family(&mut random);
         replay.step(event);
-        if !seen.insert(state.hash()) {
+        if !states.insert(state.hash()) {
             continue;
         }
         let of_cut = format!("cut before {at} of {}, {family}", events.len());
@@ -197,7 +197,7 @@ fn outlives_cuts(disk: &Live, bytes: u64, seed: u64) {
             assert!(of(&cut) == wanted, "{of_cut}: resized again");
         }
     }
-    assert!(seen.len() > 10, "{} states", seen.len());
+    assert!(states.len() > 10, "{} states", states.len());
 }
 
 #[test]
