@@ -1,18 +1,26 @@
 //! Changes to what a super block says: label, lists of extensions, identity, features. They are written as a repair is.
+//!
+//! Another identity needs other checksums of inodes, and both cannot be changed at once. So the first super block has no
+//! checksums of inodes in between, while the second still has them: by that the same change, begun anew, knows that they are
+//! to come back.
+
+use std::collections::BTreeMap;
 
 use pumice_media::BlockDevice;
 use pumice_vfs::Timestamp;
 
 use super::{
-    Done, Extent, Repair, bench::Bench, draft::Draft, look, not_repaired, settle, super_blocks, work_out,
+    Done, Extent, Repair, bench::Bench, draft::Draft, is_safe, look, not_repaired, settle, super_blocks,
+    work_out,
 };
 use crate::{
+    check::Finding,
     crypt::{self, Context},
     error::{Error, Result},
     layout::{Features, RawSuperBlock, SuperBlock, XattrSpace},
     mkfs::extensions::Extensions,
     nodes::Nodes,
-    volume::{Volume, read_super_block},
+    volume::{Volume, read_super_block, read_super_blocks},
     write::medium::Device,
 };
 
@@ -93,17 +101,20 @@ pub fn tune(
     if let Some(what) = not_repaired(&sb) {
         return Err(refused(&what));
     }
-    let raw = tuning.of(&sb)?;
+    let lost_sums = lost_sums(&device, &sb).filter(|_| tuning.uuid.is_some());
+    let is_another = lost_sums.is_some() || tuning.uuid.is_some_and(|uuid| uuid != sb.uuid());
+    let whole = lost_sums.as_ref().unwrap_or(&sb);
+    let raw = tuning.of(whole)?;
     let draft = Draft::new(std::sync::Arc::new(device.clone()), sb.block());
     let mut before = crate::check::Report::default();
-    let is_another = tuning.uuid.is_some_and(|uuid| uuid != sb.uuid());
-    let has_sums = is_another && sb.features().has(Features::INODE_CHECKSUM);
+    let has_sums = is_another && whole.features().has(Features::INODE_CHECKSUM);
     if is_another && sb.features().has(Features::ENCRYPT) {
         refuse_derived(&draft)?;
     }
     if has_sums {
         before = look(&draft, threads, progress)?;
-        if before.count > 0 {
+        let is_of_cut = |finding: &Finding| lost_sums.is_some() && is_safe(finding.code);
+        if !before.findings.iter().all(is_of_cut) {
             return Err(refused("it has problems; repair them first"));
         }
         if before.fsynced_nodes > 0 {
@@ -112,8 +123,10 @@ pub fn tune(
     }
     super_blocks::write(&draft, &raw)?;
     let done = if has_sums {
-        work_out(&draft, Extent::All, now, threads, progress)?
-            .unwrap_or_else(|| Done::nothing(before.clone()))
+        let mut done = work_out(&draft, Extent::All, now, threads, progress)?
+            .unwrap_or_else(|| Done::nothing(before.clone()));
+        done.steps.0.insert(0, without_sums(&device, &sb)?);
+        done
     } else {
         let old = Volume::open(vec![Box::new(draft.fork())], CACHE_BYTES)?;
         Done { steps: settle::steps(&draft, &old, &[])?, ..Done::nothing(before.clone()) }
@@ -128,6 +141,26 @@ pub fn tune(
         draft,
         device,
     })
+}
+
+/// The super block with checksums of inodes, if the first copy has lost them to a change that was cut.
+fn lost_sums(device: &Device, sb: &SuperBlock) -> Option<SuperBlock> {
+    let [_, second] = read_super_blocks(device);
+    let has_sums = second.is_ok_and(|second| second.features().has(Features::INODE_CHECKSUM));
+    let mut raw = *sb.raw();
+    raw.switch_on(sb.features().with(Features::INODE_CHECKSUM));
+    raw.seal();
+    SuperBlock::from_raw(raw).ok().filter(|_| has_sums && !sb.features().has(Features::INODE_CHECKSUM))
+}
+
+/// The block of the first super block without checksums of inodes.
+fn without_sums(device: &Device, sb: &SuperBlock) -> Result<BTreeMap<u32, Vec<u8>>> {
+    let draft = Draft::new(std::sync::Arc::new(device.clone()), sb.block());
+    let mut raw = *sb.raw();
+    raw.switch_on(Features(sb.features().0 & !Features::INODE_CHECKSUM.0));
+    raw.seal();
+    super_blocks::write(&draft, &raw)?;
+    Ok(draft.changes().into_iter().filter(|(addr, _)| *addr == 0).collect())
 }
 
 /// Refuses another identity where keys derive from this one.

@@ -2,6 +2,7 @@
 
 mod campaign;
 mod claims;
+mod cuts;
 pub(crate) mod medium;
 mod names;
 mod promises;

@@ -24,7 +24,7 @@ use crate::common::{
 
 /// The parts that may be gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+pub(crate) enum Part {
     Checkpoints,
     Nat,
     Sit,
@@ -53,7 +53,7 @@ impl Part {
 }
 
 /// The volume without these parts.
-fn without(bytes: &Arc<Vec<u8>>, parts: &[Part]) -> Medium {
+pub(crate) fn without(bytes: &Arc<Vec<u8>>, parts: &[Part]) -> Medium {
     let sb = read_super_block(bytes).unwrap();
     parts.iter().fold(Medium::new(bytes.clone()), |medium, part| {
         let (at, length) = part.place(&sb);
@@ -103,7 +103,7 @@ fn told(wanted: &BTreeMap<String, Record>, rescue: &Rescue) -> Vec<String> {
 }
 
 /// Each part alone, and all together.
-fn each_loss() -> impl Iterator<Item = &'static [Part]> {
+pub(crate) fn each_loss() -> impl Iterator<Item = &'static [Part]> {
     PARTS.iter().map(std::slice::from_ref).chain([&PARTS[..]])
 }
 

@@ -48,7 +48,7 @@ fn resized(disk: &Live, bytes: u64) -> Extents {
     after
 }
 
-fn mounted(disk: &Live) -> WritableF2fs {
+pub(super) fn mounted(disk: &Live) -> WritableF2fs {
     let options = WritableOptions {
         cache_bytes: 1 << 20,
         discard: false,
