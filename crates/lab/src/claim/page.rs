@@ -100,12 +100,16 @@ pub fn counts(judged: &[(Claim, Judged)]) -> String {
     COUNTS.to_owned() + &rows.collect::<Vec<_>>().concat()
 }
 
-/// The figures of a paper's experiments: a row for each metric, a column for the paper and for each file system. With
-/// several places a cell has one figure for each, in their order.
+/// Experiments that sweep beyond the papers' own figures: their verdicts have what counts.
+const SWEEPS: [&str; 4] = ["scaleffs-refill", "cffs-cache", "rcffs-cache", "rcffs-compress"];
+
+/// The figures of a paper's experiments, but for sweeps beyond its own: a row for each metric, a column for the paper
+/// and for each file system. With several places a cell has one figure for each, in their order.
 pub fn figures(paper: Paper, systems: &[&str], all: &[(Experiment<'_>, Vec<Line>)]) -> String {
     let head = systems.iter().map(|system| format!(" {system} |")).collect::<Vec<_>>().concat();
     let mut text = format!("| figure | paper |{head}\n|---|---|{}\n", "---|".repeat(systems.len()));
-    for (experiment, lines) in all.iter().filter(|(experiment, _)| experiment.is_of(paper.name())) {
+    let is_own = |it: &Experiment<'_>| it.is_of(paper.name()) && !SWEEPS.contains(&it.name);
+    for (experiment, lines) in all.iter().filter(|(experiment, _)| is_own(experiment)) {
         for metric in experiment.metrics {
             let summary = Summary::new(experiment, *metric, lines);
             for variant in variants(&summary, systems) {

@@ -142,6 +142,26 @@ pub(super) const EQUATIONS: Experiment<'static> = Experiment {
     known: Vec::new,
 };
 
+/// Section 2.3.
+pub(super) const CACHE: Experiment<'static> = Experiment {
+    name: "cffs-cache",
+    about: "CFFS paper, 2.3: reads for an inode of 3,000, looked up in any order, by memory for the cache",
+    x: "cache (KiB)",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::LookupReads)],
+    points: Points::OnChip(|| {
+        let mut points = Vec::new();
+        for system in SYSTEMS {
+            points.extend([64_u64, 256, 1024, 2048].map(|kib| {
+                let cache_bytes = usize::try_from(kib << 10).unwrap_or(usize::MAX);
+                point(system.name(), kib, system, Work::Lookups { files: 3000, cache_bytes })
+            }));
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
 /// The paper's chip.
 const CHIP: &str = "k9s1208";
 const SYSTEMS: [System; 2] = [System::Cffs, System::Nandfs];

@@ -77,7 +77,7 @@ pub struct Known {
 
 impl Experiment<'static> {
     /// All experiments of the laboratory.
-    pub const ALL: [Experiment<'static>; 51] = [
+    pub const ALL: [Experiment<'static>; 55] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -109,10 +109,12 @@ impl Experiment<'static> {
         scaleffs::CRASH,
         scaleffs::EQUATION1,
         scaleffs::RECLAIM,
+        scaleffs::REFILL,
         cffs::TABLE3,
         cffs::TABLE4,
         cffs::FIG4,
         cffs::EQUATIONS,
+        cffs::CACHE,
         rcffs::FIG3,
         rcffs::CRASH,
         rcffs::TABLE2,
@@ -122,6 +124,8 @@ impl Experiment<'static> {
         rcffs::REPAIR,
         rcffs::SCRUB,
         rcffs::INDEX,
+        rcffs::CACHE,
+        rcffs::COMPRESS,
         f2fs::FIG3,
         f2fs::FIG4,
         f2fs::FIG5,

@@ -61,7 +61,9 @@ pub(super) const TABLE2: Experiment<'static> = Experiment {
         Metric::Measured(Figure::RandomReadTime),
         Metric::Measured(Figure::Space),
     ],
-    points: Points::OnChip(|| points(&ALL, &[("large file".to_owned(), Work::Large { bytes: 51 << 20 })])),
+    points: Points::OnChip(|| {
+        points(&ALL, &[("large file".to_owned(), Work::Large { bytes: 51 << 20, noise: 600 })])
+    }),
     known: || {
         let rows = [
             ("paper: YAFFS", [2.074, 0.012, 0.987, 0.085, 53.6]),
@@ -198,6 +200,35 @@ pub(super) const INDEX: Experiment<'static> = Experiment {
     points: Points::OnChip(|| {
         let work = |together: u32| (together.to_string(), Work::Index { files: 10_000, together });
         points(&PACKED, &[1, 10, 100, 500].map(work))
+    }),
+    known: Vec::new,
+};
+
+/// Section 4: the read cache.
+pub(super) const CACHE: Experiment<'static> = Experiment {
+    name: "rcffs-cache",
+    about: "RCFFS paper, section 4: reads for an inode of 10,000, looked up in any order, by pages in the read cache",
+    x: "pages",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::LookupReads)],
+    points: Points::OnChip(|| {
+        let work = |pages: usize| Work::Lookups { files: 10_000, cache_bytes: pages * 2048 };
+        points(&PACKED, &[10_usize, 100, 1000].map(|pages| (pages.to_string(), work(pages))))
+    }),
+    known: Vec::new,
+};
+
+/// Section 5.2: how well data compresses.
+pub(super) const COMPRESS: Experiment<'static> = Experiment {
+    name: "rcffs-compress",
+    about: "RCFFS paper, 5.2: space and time of a file of 16 MB, by the part of it that does not compress",
+    x: "without order (%)",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::Space), Metric::Measured(Figure::WriteTime)],
+    points: Points::OnChip(|| {
+        let work = |percent: usize| Work::Large { bytes: 16 << 20, noise: percent * 4096 / 100 };
+        let systems = [System::Rcffs, System::RcffsPlain, System::NandfsParity, System::NandfsBoth];
+        points(&systems, &[0_usize, 15, 30, 50, 75, 100].map(|percent| (percent.to_string(), work(percent))))
     }),
     known: Vec::new,
 };

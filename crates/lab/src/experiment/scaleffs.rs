@@ -28,6 +28,20 @@ pub(super) const RECLAIM: Experiment<'static> = Experiment {
     },
 };
 
+/// Section 4.3: a log whose erase blocks are chained in any order.
+pub(super) const REFILL: Experiment<'static> = Experiment {
+    name: "scaleffs-refill",
+    about: "ScaleFFS paper, 4.3: mount and reads of 155 MB of songs, every second of which was written anew so many times",
+    x: "rounds",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::Mount), Metric::Measured(Figure::ReadRate)],
+    points: Points::OnChip(|| {
+        let work = |rounds| Work::Refill { files: 31, bytes: SONG, rounds };
+        both(&[0_u32, 3, 6].map(|rounds| (rounds.to_string(), CHIP.to_owned(), work(rounds))))
+    }),
+    known: Vec::new,
+};
+
 /// Figure 5.
 pub(super) const FIG5: Experiment<'static> = Experiment {
     name: "scaleffs-fig5",

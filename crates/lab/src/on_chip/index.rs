@@ -1,8 +1,12 @@
 //! The index of inodes: RCFFS's mu-tree (section 4) beside nandfs's node table.
 
 use pumice_media::SimChip;
-use pumice_vfs::{Ino, SetAttr};
-use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
+use pumice_vfs::{FileSystem, Ino, SetAttr};
+use rand::{
+    SeedableRng,
+    rngs::Xoshiro256PlusPlus,
+    seq::{IndexedRandom, SliceRandom},
+};
 
 use super::System;
 use crate::{
@@ -15,6 +19,44 @@ use crate::{
 const IN_DIRECTORY: u32 = 100;
 /// Inodes that are looked up, and changed.
 const SAMPLE: u32 = 500;
+/// Inodes that are looked up in any order.
+const LOOKUPS: u32 = 5000;
+
+/// So many files of one byte.
+fn inodes(fs: &dyn FileSystem, files: u32) -> Result<Vec<Ino>, LabError> {
+    let mut inos = Vec::new();
+    let mut dir = Ino::ROOT;
+    for number in 0..files {
+        if number % IN_DIRECTORY == 0 {
+            dir = make_dir(fs, &format!("dir {number}"))?;
+        }
+        let ino = make(fs, dir, &format!("file {number}"))?;
+        append(fs, ino, 0, 1)?;
+        inos.push(ino);
+    }
+    Ok(inos)
+}
+
+/// Reads for an inode of many that are looked up in any order, again and again, with so many bytes of memory.
+pub(super) fn lookups(
+    system: System,
+    chip: SimChip,
+    (files, cache_bytes): (u32, usize),
+    seed: u64,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    let inos = inodes(mounted.fs(), files)?;
+    let mounted = system.mount_with(mounted.unmount()?, cache_bytes)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let before = mounted.stats()?.page_reads;
+    for _ in 0..LOOKUPS {
+        if let Some(ino) = inos.choose(&mut random) {
+            mounted.fs().attr(*ino)?;
+        }
+    }
+    let reads = mounted.stats()?.page_reads - before;
+    Ok(vec![(Figure::LookupReads, float(reads) / f64::from(LOOKUPS))])
+}
 
 pub(super) fn index(
     system: System,
@@ -23,16 +65,7 @@ pub(super) fn index(
     seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
-    let mut inos = Vec::new();
-    let mut dir = Ino::ROOT;
-    for number in 0..files {
-        if number % IN_DIRECTORY == 0 {
-            dir = make_dir(mounted.fs(), &format!("dir {number}"))?;
-        }
-        let ino = make(mounted.fs(), dir, &format!("file {number}"))?;
-        append(mounted.fs(), ino, 0, 1)?;
-        inos.push(ino);
-    }
+    let mut inos = inodes(mounted.fs(), files)?;
     inos.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     let mounted = system.mount(mounted.unmount()?)?;
     let first = mounted.stats()?;

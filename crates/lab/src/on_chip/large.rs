@@ -7,17 +7,28 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::System;
 use crate::{
     LabError,
-    files::{CONTENT, float, make},
+    files::{SEEK, float, make},
     measured::Figure,
 };
 
 /// Bytes of a read or write.
 const PIECE: usize = 8 << 10;
 
+/// A piece, of which so many bytes in each 4 KiB do not compress; the same in every run.
+fn piece(noise: usize) -> Vec<u8> {
+    let mut piece = vec![0xa5; PIECE];
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    for block in piece.chunks_mut(SEEK) {
+        let (noise, _) = block.split_at_mut(noise.min(SEEK));
+        random.fill(noise);
+    }
+    piece
+}
+
 pub(super) fn large(
     system: System,
     chip: SimChip,
-    bytes: u64,
+    (bytes, noise): (u64, usize),
     spec: &ChipSpec,
     seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
@@ -25,7 +36,7 @@ pub(super) fn large(
     let fs = mounted.fs();
     let ino = make(fs, Ino::ROOT, "large")?;
     let pieces = bytes / PIECE as u64;
-    let (piece, _) = CONTENT.split_at(PIECE);
+    let piece = &piece(noise);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut places = || random.random_range(..pieces) * PIECE as u64;
     let first = mounted.stats()?;

@@ -96,8 +96,13 @@ impl System {
     }
 
     pub(super) fn mount(self, chip: SimChip) -> Result<Mounted, LabError> {
+        self.mount_with(chip, CACHE_BYTES)
+    }
+
+    /// The same with so many bytes of memory for cached data.
+    pub(super) fn mount_with(self, chip: SimChip, cache_bytes: usize) -> Result<Mounted, LabError> {
         let clock = Box::new(Timestamp::default);
-        let (read_only, cache_bytes) = (false, CACHE_BYTES);
+        let read_only = false;
         let chip = Counted::new(chip);
         Ok(match self {
             System::ScaleFfs => {

@@ -8,7 +8,7 @@ use pumice_vfs::Ino;
 use super::{
     BlockType, Damage, Scenario, System,
     damage::{lost, repair, scrub},
-    index::index,
+    index::{index, lookups},
     large::large,
     share::share,
     system::Mounted,
@@ -43,6 +43,16 @@ pub enum Work {
         files: u32,
         /// Bytes of each.
         bytes: u64,
+    },
+    /// Writes so many files of so many bytes, then removes every second and writes it again, so many times; mounts and reads
+    /// them.
+    Refill {
+        /// Files.
+        files: u32,
+        /// Bytes of each.
+        bytes: u64,
+        /// Rounds.
+        rounds: u32,
     },
     /// Reads 4 KiB at so many random places of a file of so many bytes, just after a mount.
     Seek {
@@ -83,6 +93,8 @@ pub enum Work {
     Large {
         /// Bytes.
         bytes: u64,
+        /// Bytes of each 4 KiB that do not compress.
+        noise: usize,
     },
     /// So many files of 16 KiB, and this happens to the chip while it lies on the shelf; then all are read.
     Damaged {
@@ -109,6 +121,13 @@ pub enum Work {
         files: u32,
         /// Changes for a sync.
         together: u32,
+    },
+    /// So many files of one byte, whose inodes are looked up in any order.
+    Lookups {
+        /// Files.
+        files: u32,
+        /// Bytes of memory for cached data.
+        cache_bytes: usize,
     },
     /// Writes so many bytes in files of 5 MB, each removed before the next, so that victims hold nothing live.
     Reclaim {
@@ -142,6 +161,15 @@ impl fmt::Display for Work {
             Work::Mount { files, bytes } => write!(f, "mount with {files} files of {bytes} bytes"),
             Work::Cut { bytes } => write!(f, "mount after a power cut behind {bytes} bytes"),
             Work::Transfer { files, bytes } => write!(f, "write and read {files} files of {bytes} bytes"),
+            Work::Refill { files, bytes, rounds } => {
+                write!(
+                    f,
+                    "write {files} files of {bytes} bytes, every second {rounds} times more, and read them"
+                )
+            }
+            Work::Lookups { files, cache_bytes } => {
+                write!(f, "{files} inodes looked up with {cache_bytes} bytes of cache")
+            }
             Work::Seek { bytes, reads } => write!(f, "{reads} random reads of {SEEK} bytes in {bytes}"),
             Work::Memory { bytes } => write!(f, "write {bytes} bytes"),
             Work::Share(scenario, block) => write!(f, "{scenario:?}: time for {block:?}"),
@@ -150,7 +178,9 @@ impl fmt::Display for Work {
                 write!(f, "mount with files of all sizes on {percent} %, equation of {equation:?}")
             }
             Work::Reclaim { bytes } => write!(f, "{bytes} bytes in files, each removed before the next"),
-            Work::Large { bytes } => write!(f, "a large file of {bytes} bytes"),
+            Work::Large { bytes, noise } => {
+                write!(f, "a large file of {bytes} bytes, {noise} of 4096 without order")
+            }
             Work::Damaged { files, damage } => write!(f, "{files} files; {damage}"),
             Work::Repair { in_segment: false } => write!(f, "repair of a page from its erase block"),
             Work::Repair { in_segment: true } => write!(f, "repair of a page from its segment"),
@@ -192,7 +222,9 @@ impl Work {
             Work::PostMark { files, transactions, sizes } => {
                 postmark(system, chip, (files, transactions), sizes, (spec, seed))
             }
-            Work::Large { bytes } => large(system, chip, bytes, spec, seed),
+            Work::Large { bytes, noise } => large(system, chip, (bytes, noise), spec, seed),
+            Work::Refill { files, bytes, rounds } => refill(system, chip, (files, bytes), rounds),
+            Work::Lookups { files, cache_bytes } => lookups(system, chip, (files, cache_bytes), seed),
             Work::Damaged { files, damage } => lost(system, chip, (files, damage), seed),
             Work::Repair { in_segment } => repair(system, chip, in_segment),
             Work::Scrub { files, is_quick } => scrub(system, chip, files, is_quick),
@@ -351,6 +383,36 @@ fn transfer(
         (Figure::WriteShare, percent(written, timing.program_ns)),
         (Figure::ReadShare, percent(read, timing.read_page_ns)),
     ])
+}
+
+/// The mount of a volume whose log lies in any order, and the throughput there.
+fn refill(
+    system: System,
+    chip: SimChip,
+    (files, bytes): (u32, u64),
+    rounds: u32,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    for number in 0..files {
+        write(mounted.fs(), number, bytes)?;
+    }
+    for round in 0..rounds {
+        let some = || (round % 2..files).step_by(2);
+        for number in some() {
+            mounted.fs().unlink(Ino::ROOT, format!("file {number}").as_bytes())?;
+        }
+        for number in some() {
+            write(mounted.fs(), number, bytes)?;
+        }
+    }
+    let (mounted, did) = mount(system, mounted.unmount()?)?;
+    let before = mounted.stats()?.device_ns;
+    for number in 0..files {
+        read(mounted.fs(), number, u64::MAX)?;
+    }
+    let seconds = float(mounted.stats()?.device_ns - before) / 1e9;
+    let rate = float(u64::from(files) * bytes) / 1024.0 / seconds;
+    Ok(vec![(Figure::Mount, ms(did)), (Figure::ReadRate, rate)])
 }
 
 /// Spare areas looked at and the erase, for each erase block that was reclaimed.
