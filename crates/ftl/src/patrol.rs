@@ -85,7 +85,9 @@ impl Server<'_> {
             return Ok(false);
         }
         self.patrol_pages(&mut Pass::default())?;
-        if self.patrol.is_save_due(pages) {
+        // In the last free segment a program could fail: the next change saves it.
+        let has_spare = self.mode != Mode::Clean || self.policies.wear.free() > self.wanted();
+        if has_spare && self.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
         Ok(true)

@@ -10,9 +10,9 @@ use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::cut::runner;
 
-/// Reads of a mount after an orderly end, at the most: 27 on TLC, and 14 where the first ring of anchors leaves a doubt, for
-/// a program in it has failed or was cut.
-const CLEAN_READS: u64 = 41;
+/// Reads of a mount after an orderly end, at the most: 27 on TLC, and as many again where a program of an anchor has failed
+/// or was cut, so that the first ring proves nothing and the second is looked at.
+const CLEAN_READS: u64 = 54;
 
 /// Sessions of a year.
 const YEAR: u64 = 52;
