@@ -8,9 +8,9 @@ use crate::{
     failure::{Outcome, code},
     options::Common,
     verbs::{
-        attr, cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir,
-        mkfs, mount, mv, nand, put, quota, rescue, resize, rm, scrub, seal, sim, stat, tar, tree, tune,
-        undelete, whois,
+        attr, cat, chips, clean, completions, defrag, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man,
+        map, mkdir, mkfs, mount, mv, nand, put, quota, rescue, resize, rm, scrub, seal, sim, stat, tar, tree,
+        tune, undelete, whois,
     },
 };
 
@@ -59,6 +59,8 @@ pub(crate) enum Verb {
     Seal(seal::Args),
     Tune(tune::Args),
     Resize(resize::Args),
+    Defrag(defrag::Args),
+    Clean(clean::Args),
     Info(info::Args),
     Df(df::Args),
     Map(map::Args),
@@ -103,6 +105,8 @@ impl Verb {
             Verb::Seal(args) => args.run(context),
             Verb::Tune(args) => args.run(),
             Verb::Resize(args) => args.run(),
+            Verb::Defrag(args) => args.run(context),
+            Verb::Clean(args) => args.run(context),
             Verb::Info(args) => args.run(context),
             Verb::Df(args) => args.run(context),
             Verb::Map(args) => args.run(context),

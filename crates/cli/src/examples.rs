@@ -23,6 +23,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("seal", "pumice seal card.img /DCIM/1.jpg"),
     ("tune", "pumice tune -l photos card.img"),
     ("resize", "pumice resize card.img 8G"),
+    ("defrag", "pumice defrag card.img /DCIM"),
+    ("clean", "pumice clean --all card.img"),
     ("info", "pumice info /dev/mtd3"),
     ("df", "pumice df -h card.img"),
     ("map", "pumice map card.img /DCIM/1.jpg"),

@@ -76,6 +76,18 @@ impl Args {
     }
 }
 
+/// Rows of blocks in which a file stands.
+pub(crate) fn rows(fs: &F2fs, found: &Attr) -> Result<u64, FsError> {
+    let width = fs.volume().block_size().bytes_u64();
+    let (mut rows, mut next) = (0, None);
+    for extent in extents(fs, found)?.iter().filter(|extent| extent.kind == "data") {
+        let Some(block) = extent.block.map(u64::from) else { continue };
+        rows += u64::from(next != Some(block));
+        next = Some(block + extent.length / width);
+    }
+    Ok(rows)
+}
+
 fn extents(fs: &F2fs, found: &Attr) -> pumice_f2fs::Result<Vec<Extent>> {
     let (inode, node) = fs.inode(found.ino)?;
     if inode.has_inline_data() || inode.has_inline_dentry() {

@@ -3,7 +3,9 @@
 pub(crate) mod attr;
 pub(crate) mod cat;
 pub(crate) mod chips;
+pub(crate) mod clean;
 pub(crate) mod completions;
+pub(crate) mod defrag;
 pub(crate) mod df;
 pub(crate) mod dump;
 pub(crate) mod find;

@@ -393,6 +393,29 @@ fn a_volume_is_resized() {
 }
 
 #[test]
+fn files_are_written_anew_and_sections_emptied() {
+    let world = golden("fragmented");
+    world.say("clean card --all --to-free 3").bad(2, &["--to-free"]);
+    world.say("clean card --to-free many").bad(2, &["many"]);
+    world.say("clean none").bad(1, &["none"]);
+    world.say("defrag none").bad(1, &["none"]);
+    world.say("defrag card /nothing").bad(1, &["/nothing"]);
+    let (before, wanted) = (fs::read(world.path("card")).unwrap(), world.say("tree card").good());
+    let scattered = world.say("defrag card --dry-run").good();
+    assert!(scattered.lines().count() > 0, "{scattered}");
+    assert!(world.say("clean card --dry-run").good().contains("sections are free"));
+    assert!(fs::read(world.path("card")).unwrap() == before, "a dry run changes nothing");
+    let told = world.say("clean card --all").good();
+    assert!(told.starts_with("free_sections: "), "{told}");
+    let told = world.say("defrag card").good();
+    assert!(told.contains(" -> 1 extents\n"), "{told}");
+    let left = world.say("defrag card --dry-run").good();
+    assert!(left.lines().count() < scattered.lines().count(), "{left}");
+    world.say("fsck -n card").good();
+    assert_eq!(world.say("tree card").good(), wanted);
+}
+
+#[test]
 fn files_are_sealed_and_keep_their_content() {
     let world = golden("verity");
     let wanted = world.say("seal --dry-run --salt 00ff card /without").good();

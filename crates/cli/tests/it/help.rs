@@ -26,6 +26,8 @@ const VERBS: &[&str] = &[
     "seal",
     "tune",
     "resize",
+    "defrag",
+    "clean",
     "info",
     "df",
     "map",

@@ -348,7 +348,7 @@ impl Blocks {
         let node = self.nodes.peek(nid)?;
         let footer = nodes::footer_of(nid, &node)?;
         let mut inode = self.nodes.inode(footer.ino)?;
-        if inode.inline.has(InlineFlags::PIN) || inode.flags.has(InodeFlags::DEVICE_ALIAS) {
+        if is_pinned(&inode) {
             return Ok(false);
         }
         let has_blocks = !inode.has_inline_data() && !inode.has_inline_dentry();
@@ -360,20 +360,80 @@ impl Blocks {
         let (Some(index), true) = (index, found == addr) else {
             return Err(corrupt(Place::Node(nid), "a block is the node's, which has there", found.0, addr.0));
         };
+        self.lift(&mut inode, index, addr)?;
+        Ok(true)
+    }
+
+    /// Has block `index`, which stands at `addr`, wait to be written elsewhere.
+    fn lift(&mut self, inode: &mut Inode, index: u64, addr: BlockAddr) -> Result<()> {
         let key = (inode.ino, index);
-        if !self.dirty.contains_key(&key) {
-            let block = self.nodes.writer().read(addr)?;
-            let is_packed = clusters::find(&self.nodes, &inode, index)?.is_some();
-            let is_other = is_packed || inode.has_encrypted_content();
-            let sort = if is_other { Sort::Stored } else { Sort::Survivor };
-            self.nodes.touch();
-            self.dirty.put(key, Waiting { block, sort });
-            if inode.extent.blocks > 0 {
-                inode.extent = NO_EXTENT;
-                self.nodes.put(&inode)?;
+        if self.dirty.contains_key(&key) {
+            return Ok(());
+        }
+        let block = self.nodes.writer().read(addr)?;
+        let is_packed = clusters::find(&self.nodes, inode, index)?.is_some();
+        let is_other = is_packed || inode.has_encrypted_content();
+        let sort = if is_other { Sort::Stored } else { Sort::Survivor };
+        self.nodes.touch();
+        self.dirty.put(key, Waiting { block, sort });
+        if inode.extent.blocks > 0 {
+            inode.extent = NO_EXTENT;
+            self.nodes.put(inode)?;
+        }
+        Ok(())
+    }
+
+    /// The blocks of a file, from block `from` on, that stand on the medium, with their addresses: `most` of them.
+    fn standing(&self, inode: &Inode, from: u64, most: usize) -> Result<Vec<(u64, BlockAddr)>> {
+        let (mut at, mut found) = (from, Vec::new());
+        while found.len() < most && at < u64::MAX {
+            let count = match index::find(&self.nodes, inode, at)? {
+                Found::Missing(blocks) => blocks,
+                Found::Slot(slot) => {
+                    let addrs = index::get_run(&self.nodes, inode, &slot, (most - found.len()) as u64)?;
+                    let count = addrs.len() as u64;
+                    found.extend((at..).zip(addrs).filter(|(_, addr)| addr.is_block()));
+                    count
+                }
+            };
+            at = at.saturating_add(count.max(1));
+        }
+        Ok(found)
+    }
+
+    /// Blocks of a file or directory that stand on the medium, and the rows that they stand in.
+    pub(super) fn rows(&self, inode: &Inode) -> Result<(u64, u64)> {
+        let (mut from, mut next, mut blocks, mut rows) = (0, None, 0, 0);
+        if inode.has_inline_data() || inode.has_inline_dentry() || !inode.has_addrs() {
+            return Ok((0, 0));
+        }
+        loop {
+            let found = self.standing(inode, from, WAITING_MAX)?;
+            let Some((last, _)) = found.last() else { return Ok((blocks, rows)) };
+            from = last + 1;
+            for (_, addr) in found {
+                rows += u64::from(next != Some(addr));
+                next = addr.plus(1);
+                blocks += 1;
             }
         }
-        Ok(true)
+    }
+
+    /// Writes blocks of a file anew, in their order, `most` of those from block `from` on. Returns the block behind the last, `None` if
+    /// there was none.
+    pub(super) fn rewrite(&mut self, ino: Nid, from: u64, most: usize) -> Result<Option<u64>> {
+        let mut inode = self.nodes.inode(ino)?;
+        let found = self.standing(&inode, from, most)?;
+        for (index, addr) in &found {
+            self.lift(&mut inode, *index, *addr)?;
+        }
+        let mut at = from;
+        for (index, _) in &found {
+            if *index >= at {
+                at = index + self.write_out(&inode, (ino, *index), most, false)? as u64;
+            }
+        }
+        Ok(found.last().map(|(last, _)| last + 1))
     }
 
     /// The address of block `index`, though a newer one waits to be written.
@@ -624,6 +684,11 @@ impl Blocks {
             _ => Log::WarmData,
         }
     }
+}
+
+/// True if blocks of a file must stay where they are.
+pub(super) fn is_pinned(inode: &Inode) -> bool {
+    inode.inline.has(InlineFlags::PIN) || inode.flags.has(InodeFlags::DEVICE_ALIAS)
 }
 
 /// Blocks that moved are in no extent: the kernel believes the inode's extent.

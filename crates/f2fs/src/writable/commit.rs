@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
-use super::{cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
+use super::{blocks::is_pinned, cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
 use crate::{
     error::{Error, Result},
-    write::{pack::Reserve, victims::Rule},
+    layout::Nid,
+    write::{head::Log, pack::Reserve, victims::Rule},
 };
 use pumice_vfs::{Errno, Timestamp};
 
@@ -264,6 +265,45 @@ impl Commit {
                 return Err(Error::Unsupported(what));
             }
         }
+    }
+
+    /// Cleans the emptiest sections until so many are free, as long as it is worth it.
+    pub(super) fn compact(&mut self, free: u32, elapsed: u64) -> Result<()> {
+        self.commit(elapsed)?;
+        let (mut best, mut idle) = (0, 0);
+        while idle < IDLE_ROUNDS && self.tree.blocks().nodes().writer().sections().0 < free {
+            if self.gather(EMPTIEST, |_, view| is_worth_it(view)) == 0 {
+                break;
+            }
+            self.write(elapsed, false)?;
+            let (now, _) = self.tree.blocks().nodes().writer().sections();
+            idle = if now > best { 0 } else { idle + 1 };
+            best = best.max(now);
+        }
+        Ok(())
+    }
+
+    /// Writes a file or directory anew, in fewer rows, if there is room for that.
+    pub(super) fn defragment(&mut self, nid: Nid, elapsed: u64) -> Result<()> {
+        // Former places are free then.
+        self.commit(elapsed)?;
+        let inode = self.tree.inode(nid)?;
+        let (count, rows) = self.tree.blocks().rows(&inode)?;
+        let (log, blocks) = (Log::ColdData, u32::try_from(count).unwrap_or(u32::MAX));
+        let row = self.tree.blocks().nodes().writer().row(log, blocks).max(1);
+        if u64::from(blocks.div_ceil(row)) >= rows || is_pinned(&inode) {
+            return Ok(());
+        }
+        let mut from = Some(0);
+        while let Some(at) = from {
+            self.make_room(STEP_NEED, elapsed)?;
+            let blocks_mut = self.tree.blocks_mut();
+            if at == 0 {
+                blocks_mut.nodes_mut().writer_mut().begin_row(log, blocks)?;
+            }
+            from = blocks_mut.rewrite(nid, at, usize::try_from(STEP).unwrap_or(usize::MAX))?;
+        }
+        self.commit(elapsed)
     }
 
     /// Makes the present state that of the volume, if it changed. `elapsed` are the seconds that the volume was mounted

@@ -524,6 +524,23 @@ impl Sit {
         Freed { segments: segments.collect(), holes }
     }
 
+    /// Free segments in a row: the fewest that are `wanted` ones, or as many as there are. The first, and how many.
+    pub(crate) fn free_row(&self, wanted: u32) -> (SegNo, u32) {
+        let (mut best, mut row) = ((SegNo(0), 0), (SegNo(0), 0));
+        for segno in (0..=self.segments()).map(SegNo) {
+            if self.is_free(segno) {
+                row = if row.1 == 0 { (segno, 1) } else { (row.0, row.1 + 1) };
+                continue;
+            }
+            let is_better = if best.1 < wanted { row.1 > best.1 } else { (wanted..best.1).contains(&row.1) };
+            if is_better {
+                best = row;
+            }
+            row.1 = 0;
+        }
+        best
+    }
+
     /// True if these segments are free.
     pub(crate) fn are_free(&self, first: u32, count: u32) -> bool {
         (first..first.saturating_add(count)).all(|segno| self.is_free(SegNo(segno)))
@@ -651,6 +668,17 @@ mod tests {
             assert_eq!(sit.room(), (23, wanted), "kind {kind}");
             sit.count();
             assert_eq!(sit.room(), (23, wanted), "kind {kind}, counted");
+        }
+    }
+
+    #[test]
+    fn the_shortest_row_that_is_long_enough_is_found() {
+        let (medium, mut sit) = (medium(), Sit::fresh(&super_block(0)));
+        // Segments 0 to 2, 4 to 10, and 12 to 23 are free.
+        sit.open(&medium, SegNo(3), 0).unwrap();
+        sit.open(&medium, SegNo(11), 0).unwrap();
+        for (wanted, row) in [(1, (0, 3)), (3, (0, 3)), (4, (4, 7)), (8, (12, 12)), (13, (12, 12))] {
+            assert_eq!(sit.free_row(wanted), (SegNo(row.0), row.1), "{wanted}");
         }
     }
 

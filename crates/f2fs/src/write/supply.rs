@@ -36,6 +36,13 @@ impl Supply {
         self.free(log, sit).map(Found::Free)
     }
 
+    /// A log's next segment is this one, if it is free then.
+    pub(crate) fn aim(&mut self, log: Log, segno: SegNo) {
+        if let Some(cursor) = self.next.get_mut(log.index()) {
+            *cursor = segno.0;
+        }
+    }
+
     /// True if logs fill holes now.
     pub(crate) fn is_scarce(&self, sit: &Sit) -> bool {
         sit.room().0 <= self.scarce

@@ -8,6 +8,7 @@ use super::{Writer, head::Log};
 use crate::{
     error::Result,
     layout::{BlockAddr, SegNo, Summary},
+    word::word,
 };
 
 /// A block that is in use, and its owner from the SSA.
@@ -83,6 +84,34 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Blocks of data that can be written in a row, if the log goes on there: in its segment, or in free ones.
+    pub(crate) fn row(&self, log: Log, blocks: u32) -> u32 {
+        let per_segment = self.sb.blocks_per_segment();
+        let (_, segments) = self.sit.free_row(blocks.div_ceil(per_segment));
+        let (_, here) = self.next(log);
+        if self.is_scarce() { 0 } else { here.max(segments.saturating_mul(per_segment)) }
+    }
+
+    /// Has a log go on where so many blocks fit in a row, or as many as do.
+    pub(crate) fn begin_row(&mut self, log: Log, blocks: u32) -> Result<()> {
+        let (_, here) = self.next(log);
+        let (first, segments) = self.sit.free_row(blocks.div_ceil(self.sb.blocks_per_segment()));
+        if here >= blocks || segments == 0 {
+            return Ok(());
+        }
+        self.supply.aim(log, first);
+        let ahead = self.elsewhere(log)?;
+        self.advance(log, ahead)
+    }
+
+    /// Sections that are free, and all.
+    pub(crate) fn sections(&self) -> (u32, u32) {
+        let size = self.sb.segments_per_section();
+        let all = self.sit.segments() / size;
+        let is_free = |section: &u32| self.sit.are_free(section * size, size);
+        (word((0..all).filter(is_free).count()), all)
     }
 
     /// Blocks in use in sections.

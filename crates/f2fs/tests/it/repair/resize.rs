@@ -223,16 +223,14 @@ fn volumes_of_linux_are_resized() {
         if ["zoned", "device-alias"].contains(&&*name) || name.starts_with("crash") {
             continue;
         }
-        let image = Golden::own(&name).bytes();
+        let image = Golden::own(&name).disks().remove(0);
         let path = dir.path().join(&name);
-        std::fs::write(&path, &image).unwrap();
-        let open = |is_read_only| {
-            let sb = read_super_block(&image).unwrap();
-            FileDisk::open(&path, sb.block().bytes(), is_read_only).unwrap()
-        };
+        save(&*image, &path);
+        let width = read_super_block(&*image).unwrap().block().bytes();
+        let open = |is_read_only| FileDisk::open(&path, width, is_read_only).unwrap();
         let wanted = tree(Box::new(open(true)));
         let far = larger.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes);
-        let (own, far) = (image.len() as u64, far.unwrap_or(image.len() as u64 * 2));
+        let (own, far) = (image.bytes(), far.unwrap_or(image.bytes() * 2));
         for bytes in [own + own / 3, far, own] {
             // Linux made some so full that the usual reserve has no room.
             let bytes = if bytes == own && name == "full" { own + own / 3 } else { bytes };
