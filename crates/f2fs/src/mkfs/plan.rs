@@ -30,6 +30,14 @@ const ORDER: [Log; 6] =
 /// directory.
 const FILE_BLOCKS: u64 = 8;
 
+/// More blocks than an entry takes besides its content: inode, attributes, the ends of its nodes, of its seal, of the
+/// quota of its owners; and more than a name takes in a directory.
+const ENTRY_BLOCKS: u64 = 32;
+/// Each so many blocks of content take fewer than one block of direct nodes and hashes.
+const NODE_SHARE: u64 = 8;
+/// The zones of a small volume with any reserve, and more than metadata and the ends of logs take.
+const SPARE_ZONES: u64 = 64;
+
 /// Blocks of each log, and numbers of nodes.
 pub(super) struct Counts {
     logs: [u64; 6],
@@ -52,10 +60,8 @@ impl Counts {
         source: &dyn Source,
         threads: NonZeroUsize,
     ) -> Result<Counts, FormatError> {
-        let shape = Shape { nodes: u64::MAX, overprovision: None, ..options.shape };
-        let block = shape.block;
-        let bytes = u64::from(SEGMENTS_MAX) * SEGMENT_BLOCKS * block.bytes_u64();
-        let geometry = Geometry::new(&shape, bytes)?;
+        let block = options.shape.block;
+        let geometry = roomy(&options.shape, tree)?;
         let (order, quota) = numbered(options, tree);
         let sb = options.super_block(&geometry, extensions, quota)?;
         let medium = Medium::new(Box::new(Nowhere { block, blocks: geometry.blocks }), block);
@@ -171,6 +177,22 @@ pub(super) fn starts(counts: &Counts, shape: &Shape) -> [SegNo; 6] {
     starts
 }
 
+/// A volume that surely has room for a tree. It is small, since each of its segments takes memory.
+fn roomy(shape: &Shape, tree: &Tree) -> Result<Geometry, FormatError> {
+    let shape = Shape { nodes: u64::MAX, overprovision: None, ..*shape };
+    let block = shape.block.bytes_u64();
+    let blocks = tree.each_size().fold(0_u64, |blocks, (size, names)| {
+        let content = size.div_ceil(block);
+        let others = ENTRY_BLOCKS.saturating_mul(names + 1);
+        blocks.saturating_add(content).saturating_add(content / NODE_SHARE).saturating_add(others)
+    });
+    let segments = blocks.div_ceil(SEGMENT_BLOCKS);
+    // One in 64 is more than SIT, NAT and SSA take.
+    let segments =
+        segments + segments / 64 + shape.zone().saturating_mul(SPARE_ZONES).min(SEGMENTS_MAX.into());
+    Geometry::new(&shape, segments.min(SEGMENTS_MAX.into()) * SEGMENT_BLOCKS * block)
+}
+
 /// A device that forgets.
 struct Nowhere {
     block: BlockSize,
@@ -201,5 +223,54 @@ impl BlockDevice for Nowhere {
 
     fn discard(&mut self, _first: Lba, _count: u64) -> Result<(), BlockError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_vfs::{FileKind, Timestamp};
+
+    use super::*;
+    use crate::{
+        layout::Features,
+        mkfs::{Attributes, EntryId, NoContent},
+    };
+
+    fn tree(files: u32, size: u64) -> Tree {
+        let plain = Attributes::directory(0o755, 0, 0, Timestamp::default());
+        let mut tree = Tree::new(plain.clone());
+        for at in 0..files {
+            let what = Attributes { kind: FileKind::File, size, uid: at * 1000, ..plain.clone() };
+            tree.add(EntryId::ROOT, format!("{at:0200}").as_bytes(), what).unwrap();
+        }
+        tree
+    }
+
+    /// The plan of a volume keeps 16 bytes for each segment that it plans on.
+    #[test]
+    fn a_tree_is_planned_on_few_segments() {
+        let shape = Shape::default();
+        let segments = |files, size| roomy(&shape, &tree(files, size)).unwrap().main;
+        assert!(segments(0, 0) < 100);
+        assert!(segments(1000, 4096) < 400);
+        assert!(segments(1, 1 << 30) < 1000);
+        assert!(segments(1, u64::MAX) > 8_000_000);
+    }
+
+    /// Blocks that a tree takes are fewer than it was planned on, with long names in deep tables and many owners.
+    #[test]
+    fn a_tree_has_room_where_it_is_planned() {
+        let mut options = FormatOptions { dir_level: 28, ..FormatOptions::default() };
+        options.shape.features = Features::QUOTA_INO;
+        let extensions = Extensions::new(&[], &[]).unwrap();
+        for zone in [1, 3] {
+            options.shape.section_segments = zone;
+            for (files, size) in [(0, 0), (1, 300 << 20), (1000, 5000), (50, 3 << 20)] {
+                let tree = tree(files, size);
+                let counts = Counts::of(&options, &extensions, &tree, &NoContent, NonZeroUsize::MIN).unwrap();
+                let geometry = roomy(&options.shape, &tree).unwrap();
+                assert!(counts.blocks() < geometry.main * SEGMENT_BLOCKS, "{files} files of {size} bytes");
+            }
+        }
     }
 }

@@ -166,6 +166,11 @@ impl Tree {
         self.entries.is_empty()
     }
 
+    /// The bytes of each entry, and how many names are in it.
+    pub(super) fn each_size(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.entries.iter().map(|entry| (entry.attributes.size, entry.names.len() as u64))
+    }
+
     /// The attributes of the entry that was added so many after the root.
     pub(super) fn at(&self, index: usize) -> Option<&Attributes> {
         self.attributes(EntryId(index))
