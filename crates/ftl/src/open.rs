@@ -342,7 +342,6 @@ impl<'c> Server<'c> {
             Mode::Clean if self.patrol.has_news() => self.write_checkpoint(true)?,
             Mode::Dirty => {
                 self.room_for_trims()?;
-                self.make_spare()?;
                 self.write_checkpoint(true)?;
             }
             Mode::Replayed { undone } => match self.checkpoint_replayed(undone, true) {

@@ -290,15 +290,6 @@ impl Server<'_> {
         Ok(self.sequence > before)
     }
 
-    /// Cleans before an orderly end until a segment more than a checkpoint's is free, as far as the chip has more than it
-    /// needs: no head is open behind it, and cleaning could not begin once a program had failed in the last free one.
-    pub(crate) fn make_spare(&mut self) -> Result<()> {
-        if self.unneeded() > 0 {
-            self.make_room(self.wanted() + 1)?;
-        }
-        Ok(())
-    }
-
     /// Ends the head with the most garbage, so that it can be cleaned; false if there is none.
     fn end_head(&mut self) -> Result<bool> {
         self.commit()?;
