@@ -10,8 +10,8 @@ use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::cut::runner;
 
-/// Reads of a mount after an orderly end, at the most: 27 on TLC, and as many again where a program of an anchor has failed
-/// or was cut, so that the first ring proves nothing and the second is looked at.
+/// Reads of a mount after an orderly end, at the most: 27 on TLC. Behind an anchor of which the program failed or was cut
+/// the first ring proves nothing, and the second takes as many again.
 const CLEAN_READS: u64 = 54;
 
 /// Sessions of a year.
