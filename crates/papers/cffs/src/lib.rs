@@ -20,7 +20,8 @@
 //! let note = fs.create(Ino::ROOT, b"note", &node)?.ino;
 //! fs.write(note, 0, &[7; 10_000])?;
 //! // An inode, twenty chunks, and the inode again.
-//! assert_eq!((fs.volume().written().inodes, fs.volume().written().data), (2, 20));
+//! let written = fs.volume().written();
+//! assert_eq!((written.inodes, written.data), (2, 20));
 //!
 //! let fs = mount(fs.unmount()?)?;
 //! let note = fs.lookup(Ino::ROOT, b"note")?;
