@@ -148,14 +148,6 @@ impl Volume {
         }
     }
 
-    /// F2FS that is written to, if it is that.
-    pub(crate) fn f2fs(&self) -> Option<&WritableF2fs> {
-        match self {
-            Volume::WritableF2fs { fs, .. } => Some(fs),
-            _ => None,
-        }
-    }
-
     /// Attributes that no other file system has.
     pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
         match self {
@@ -441,14 +433,36 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     Ok(files.unwrap_or_default())
 }
 
-/// Opens a volume that must be F2FS.
-pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+/// Refuses what is no F2FS.
+fn must_be_f2fs(path: &Path) -> Outcome {
     admit(path)?;
     if path.exists() && !holds_f2fs(path) {
         let what = recognise(path).map(|what| format!("; it is {what}")).unwrap_or_default();
         return Err(Failure::new(format!("{}: not F2FS{what}", path.display())));
     }
+    Ok(())
+}
+
+/// Opens a volume that must be F2FS.
+pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+    must_be_f2fs(path)?;
     open_f2fs(path, context, context.cache_bytes.min(ONCE_BYTES))
+}
+
+/// Opens a volume that must be F2FS, changes something, and closes it.
+pub(crate) fn with_writable_f2fs<T>(
+    path: &Path,
+    context: &Context,
+    change: impl FnOnce(&WritableF2fs) -> Outcome<T>,
+) -> Outcome<T> {
+    must_be_f2fs(path)?;
+    let volume = Volume::open(path, Access::Write, context)?;
+    let done = match &volume {
+        Volume::WritableF2fs { fs, .. } => change(fs),
+        _ => Err(Failure::new(format!("{}: not F2FS", path.display()))),
+    };
+    let closed = volume.close();
+    done.and_then(|done| closed.map(|()| done))
 }
 
 /// The devices of a volume to be searched, and their files for copying from: of one without a super block that which is

@@ -138,7 +138,7 @@ impl Form {
         let built = built.map_err(|error| {
             // The last line says what is wrong.
             let text = error.to_string();
-            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let why = text.lines().last().unwrap_or(&text).trim_start_matches("error: ").to_owned();
             format!("invalid expression `{expression}`: {why}")
         })?;
         Ok(Form::Paths(start, built))

@@ -80,8 +80,10 @@ const SETTABLE: u32 = flag::SYNC
 fn assignment(text: OsString) -> Result<(Vec<u8>, Vec<u8>), String> {
     let bytes = text.into_vec();
     let wrong = |why: &str| format!("invalid attribute `{}` ({why})", text::name(&bytes));
-    let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| wrong("want NAME=VALUE"))?;
-    let (name, value) = (bytes.get(..at).unwrap_or_default(), bytes.get(at + 1..).unwrap_or_default());
+    let mut parts = bytes.splitn(2, |byte| *byte == b'=');
+    let (Some(name), Some(value)) = (parts.next(), parts.next()) else {
+        return Err(wrong("want NAME=VALUE"));
+    };
     let value = match value.strip_prefix(b"0x") {
         Some(digits) => {
             unhexed(digits).ok_or_else(|| wrong("want an even number of hexadecimal digits behind 0x"))?

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use pumice_f2fs::{SegNo, Volume as Tables};
 use pumice_vfs::FsError;
 
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, Volume, only_f2fs},
+    image::{only_f2fs, with_writable_f2fs},
     options::Writer,
     output,
     verbs::F2fsImage,
@@ -39,24 +38,19 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let path = &self.image.image;
         if self.writer.dry_run {
-            let (free, all) =
-                sections(only_f2fs(path, context)?.volume()).map_err(|error| failed(path, &error))?;
+            let sections = only_f2fs(path, context)?.volume().sections();
+            let (free, all) = sections.map_err(|error| failed(path, &error))?;
             let wanted = self.wanted(all).min(all);
             return output::lines([format!(
                 "would clean until {wanted} of {all} sections are free: {free} are"
             )]);
         }
-        let volume = Volume::open(path, Access::Write, context)?;
-        let done = match volume.f2fs() {
-            Some(fs) => {
-                let (before, all) = fs.sections();
-                let cleaned = fs.clean(self.wanted(all)).map_err(|error| failed(path, &error));
-                cleaned.map(|()| format!("free_sections: {before} -> {} of {all}", fs.sections().0))
-            }
-            None => Err(Failure::new(format!("{}: not F2FS", path.display()))),
-        };
-        volume.close()?;
-        output::lines([done?])
+        let line = with_writable_f2fs(path, context, |fs| {
+            let (before, all) = fs.sections();
+            fs.clean(self.wanted(all)).map_err(|error| failed(path, &error))?;
+            Ok(format!("free_sections: {before} -> {} of {all}", fs.sections().0))
+        })?;
+        output::lines([line])
     }
 
     /// Sections that are to be free.
@@ -67,20 +61,4 @@ impl Args {
 
 fn failed(path: &Path, error: &pumice_f2fs::Error) -> Failure {
     Failure::new(format!("{}: {}", path.display(), FsError::from(error.clone())))
-}
-
-/// Sections that are free, and all.
-fn sections(volume: &Tables) -> Result<(u32, u32), pumice_f2fs::Error> {
-    let section = volume.super_block().raw().segs_per_sec.get();
-    let all = volume.super_block().main_segments() / section;
-    let mut free = 0;
-    for first in (0..all).map(|at| at * section) {
-        let mut is_free = true;
-        for segno in (first..first + section).map(SegNo) {
-            let is_open = volume.log_heads().iter().any(|head| head.segno == segno);
-            is_free &= !is_open && volume.sit_entry(segno)?.bits() == 0;
-        }
-        free += u32::from(is_free);
-    }
-    Ok((free, all))
 }

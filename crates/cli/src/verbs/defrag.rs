@@ -11,7 +11,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem, FsError, Ino};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, Volume, only_f2fs},
+    image::{only_f2fs, with_writable_f2fs},
     losses::Losses,
     options::Writer,
     output::Output,
@@ -44,17 +44,13 @@ impl Args {
                 Ok((rows > 1).then(|| format!("would write {} anew: {rows} extents", text::name(place.path))))
             });
         }
-        let volume = Volume::open(&self.image.image, Access::Write, context)?;
-        let done = match volume.f2fs() {
-            Some(fs) => self.each(fs, &mut |place| {
+        with_writable_f2fs(&self.image.image, context, |fs| {
+            self.each(fs, &mut |place| {
                 let (before, after) = written(fs, place.attr.ino)?;
                 let line = || format!("{}: {before} -> {after} extents", text::name(place.path));
                 Ok((before > 1).then(line))
-            }),
-            None => Err(Failure::new(format!("{}: not F2FS", self.image.image.display()))),
-        };
-        let closed = volume.close();
-        done.and(closed)
+            })
+        })
     }
 
     /// Does something to each file and directory, and prints its line.

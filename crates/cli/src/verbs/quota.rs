@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, Volume, about, only_f2fs},
+    image::{about, only_f2fs, with_writable_f2fs},
     options::{Reader, Writer, named},
     output, size, text,
     verbs::F2fsImage,
@@ -174,10 +174,7 @@ fn write(
     context: &Context,
     change: impl FnOnce(&WritableF2fs) -> pumice_f2fs::Result<()>,
 ) -> Outcome {
-    let volume = Volume::open(image, Access::Write, context)?;
-    let changed = volume.f2fs().map_or(Ok(()), change);
-    let closed = volume.close();
-    changed.map_err(|error| about(image, &error)).and(closed)
+    with_writable_f2fs(image, context, |fs| change(fs).map_err(|error| about(image, &error)))
 }
 
 /// The quota of an owner; of one who has nothing, that.

@@ -47,12 +47,13 @@ impl Args {
         // Another process that has it open is found before anything changes.
         drop(f2fs_disk(path, block_bytes, false)?);
         let file = image_file(path)?;
-        let before = file.as_ref().map(|(_, bytes)| *bytes);
         self.set_length(file.as_ref(), |bytes| self.size.max(bytes))?;
-        let resizing = self.plan(block_bytes).inspect_err(|_| {
+        let planned = self.plan(block_bytes);
+        if planned.is_err() {
             // Nothing was written there.
-            let _ = self.set_length(file.as_ref(), |bytes| before.unwrap_or(bytes));
-        })?;
+            self.set_length(file.as_ref(), |bytes| bytes)?;
+        }
+        let resizing = planned?;
         let wanted = resizing.after().bytes;
         let lines = lines(&resizing);
         resizing.run(now()).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;

@@ -10,7 +10,7 @@ use crate::{
     document,
     f2fs::args,
     failure::{Failure, Outcome},
-    image::{Access, Volume, with_volume},
+    image::{Access, with_volume, with_writable_f2fs},
     options::Writer,
     output, path,
     verbs::F2fsImage,
@@ -65,13 +65,9 @@ impl Args {
             let each = |fs: &dyn FileSystem| self.each(fs, &seal, |file| digest(fs, file, &seal));
             return with_volume(&self.image.image, Access::Read, context, |fs| each(fs));
         }
-        let volume = Volume::open(&self.image.image, Access::Write, context)?;
-        let done = match volume.f2fs() {
-            Some(fs) => self.each(fs, &seal, |file| Ok(fs.seal(file.ino, &seal)?)),
-            None => Err(Failure::new(format!("{}: only F2FS has sealed files", self.image.image.display()))),
-        };
-        let closed = volume.close();
-        done.and(closed)
+        with_writable_f2fs(&self.image.image, context, |fs| {
+            self.each(fs, &seal, |file| Ok(fs.seal(file.ino, &seal)?))
+        })
     }
 
     /// Seals each file by `work`, and tells its digest.

@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 use super::{
     bench::{Bench, put},
     draft::Draft,
-    pack::{BLOCKS, LOGS, Pack},
+    pack::{BLOCKS, Pack},
     packs, rebuild, refused, settle, super_blocks, write,
 };
 use crate::{
@@ -236,8 +236,7 @@ impl Laying<'_> {
     fn packs(&self, row: &mut Row) -> Result<()> {
         let volume = &self.bench.volume;
         let mut raw = self.bench.pack.raw;
-        for log in 0..LOGS as usize {
-            let Some(head) = volume.log_heads().get(log) else { continue };
+        for (log, head) in volume.log_heads().iter().enumerate() {
             let segno =
                 self.number(head.segno).ok_or_else(|| refused("a log writes where its tables are to be"))?;
             raw.set_log(log, segno, head.offset, volume.checkpoint().reuses_holes(log));

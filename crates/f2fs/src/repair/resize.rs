@@ -15,6 +15,7 @@ use crate::{
     layout::{CpFlags, Features, SegNo, SuperBlock},
     mkfs::geometry::{Geometry, LOGS, SEGMENT_BLOCKS, Shape, reserve},
     volume::{Volume, read_super_block},
+    word::word,
     writable::{WritableF2fs, WritableOptions},
     write::medium::Device,
 };
@@ -202,10 +203,6 @@ impl Resizing {
         fs.vacate(&sections).map_err(full)?;
         fs.unmount()
     }
-}
-
-fn word(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn extents(shape: &Shape, areas: &Geometry) -> Extents {

@@ -42,6 +42,22 @@ impl Volume {
         &self.logs.heads
     }
 
+    /// Sections that are free, in which no log writes, and all that there are. Cost: reads the SIT once.
+    pub fn sections(&self) -> Result<(u32, u32)> {
+        let size = self.sb.segments_per_section();
+        let all = self.sb.main_segments() / size;
+        let mut free = 0;
+        for first in (0..all).map(|section| section * size) {
+            let mut is_free = true;
+            for segno in (first..first + size).map(SegNo) {
+                let is_open = self.log_heads().iter().any(|head| head.segno == segno);
+                is_free &= !is_open && self.sit_entry(segno)?.bits() == 0;
+            }
+            free += u32::from(is_free);
+        }
+        Ok((free, all))
+    }
+
     /// The entries of the NAT journal.
     pub fn nat_journal(&self) -> &BTreeMap<Nid, NatEntry> {
         &self.logs.nat

@@ -8,6 +8,7 @@ use super::{blocks::is_pinned, cleaner::Cleaner, options::IdleCleaning, quota, t
 use crate::{
     error::{Error, Result},
     layout::Nid,
+    word::word,
     write::{head::Log, pack::Reserve, victims::Rule},
 };
 use pumice_vfs::{Errno, Timestamp};
@@ -17,7 +18,8 @@ use pumice_vfs::{Errno, Timestamp};
 const SPARE: u64 = 4;
 const SPARE_LAST: u64 = 2;
 /// Blocks that the cleaner moves before it is asked again whether there is room for more.
-const STEP: u64 = 128;
+const STEP_LEN: usize = 128;
+const STEP: u64 = STEP_LEN as u64;
 /// The room that it needs for them: the nodes that lead to survivors are in as many other places at worst, and each may be
 /// of an inode that loses its extent.
 const STEP_NEED: Need = Need { data: STEP, nodes: 2 * STEP };
@@ -289,7 +291,7 @@ impl Commit {
         self.commit(elapsed)?;
         let inode = self.tree.inode(nid)?;
         let (count, rows) = self.tree.blocks().rows(&inode)?;
-        let (log, blocks) = (Log::ColdData, u32::try_from(count).unwrap_or(u32::MAX));
+        let (log, blocks) = (Log::ColdData, word(count));
         let row = self.tree.blocks().nodes().writer().row(log, blocks).max(1);
         if u64::from(blocks.div_ceil(row)) >= rows || is_pinned(&inode) {
             return Ok(());
@@ -301,7 +303,7 @@ impl Commit {
             if at == 0 {
                 blocks_mut.nodes_mut().writer_mut().begin_row(log, blocks)?;
             }
-            from = blocks_mut.rewrite(nid, at, usize::try_from(STEP).unwrap_or(usize::MAX))?;
+            from = blocks_mut.rewrite(nid, at, STEP_LEN)?;
         }
         self.commit(elapsed)
     }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
-use crate::inodes::Inodes;
+use crate::{inodes::Inodes, piece::number_of};
 
 /// What becomes of a range that is reserved, punched or zeroed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ pub trait Content: Inodes {
             return Err(Errno::NoAddress.into());
         }
         let each = self.block_bytes() as u64;
-        let number = |offset: u64| u32::try_from(offset / each).unwrap_or(u32::MAX);
+        let number = |offset: u64| number_of(self.block_bytes(), offset);
         let blocks = number(offset)..number(inode.size.next_multiple_of(each));
         let end = blocks.end;
         let found = self.next_block(ino, &inode, blocks, what == Seek::Data)?;

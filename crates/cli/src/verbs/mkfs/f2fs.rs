@@ -420,8 +420,8 @@ impl Place {
             let mut disk =
                 FileDisk::open(path, block_bytes, false).map_err(|error| image::media(path, &error))?;
             if all.f2fs.letters.discards() {
-                // Not every disk can, and none has to.
-                let _ = disk.discard(Lba(0), disk.blocks());
+                let blocks = disk.blocks();
+                disk.discard(Lba(0), blocks).map_err(|error| image::about(path, &error))?;
             }
             return write(disk, false);
         }

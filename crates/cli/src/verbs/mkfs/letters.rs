@@ -143,7 +143,7 @@ const SECTOR: u64 = 512;
 /// The arguments of mkfs.f2fs, in our words.
 pub(crate) fn from_tool(rest: &[OsString]) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["-t".into(), "f2fs".into()];
-    let (mut bare, mut sector, mut rest) = (Vec::new(), SECTOR, rest.iter());
+    let (mut bare, mut sector_bytes, mut rest) = (Vec::new(), SECTOR, rest.iter());
     while let Some(word) = rest.next() {
         let is_bare = !word.as_bytes().starts_with(b"-") || word.len() == 1;
         if is_bare || word.as_bytes().starts_with(b"--") {
@@ -164,9 +164,11 @@ pub(crate) fn from_tool(rest: &[OsString]) -> Vec<OsString> {
             } else {
                 Some(OsStr::from_bytes(joined).to_owned())
             };
-            let shown = value.as_deref().and_then(OsStr::to_str).unwrap_or_default();
-            if *letter == b'w' {
-                sector = shown.parse().unwrap_or(sector);
+            // Another that makes no sense is refused behind this.
+            if *letter == b'w'
+                && let Some(Ok(bytes)) = value.as_deref().and_then(OsStr::to_str).map(sector)
+            {
+                sector_bytes = bytes.into();
             }
             words.extend(option(*letter, value.clone()));
         }
@@ -176,7 +178,7 @@ pub(crate) fn from_tool(rest: &[OsString]) -> Vec<OsString> {
         && let Some(word) = words.get_mut(last)
         && let Some(sectors) = word.to_str().and_then(|word| word.parse::<u64>().ok())
     {
-        *word = format!("--size={}", sectors.saturating_mul(sector)).into();
+        *word = format!("--size={}", sectors.saturating_mul(sector_bytes)).into();
     }
     words
 }
@@ -207,6 +209,7 @@ mod tests {
             ("image", "image"),
             ("-fq -l card image 131072", "-f -q -l card image --size=67108864"),
             ("-w 4096 image 16384", "-w 4096 image --size=67108864"),
+            ("-w4k image 16384", "-w 4k image --size=67108864"),
             ("-t 0 -T -1 -o 0 -o5 image", "--discard=0 -o 5 image"),
             ("-gandroid -O encrypt,quota image", "-g android -O encrypt,quota image"),
             ("--from tree image", "--from tree image"),

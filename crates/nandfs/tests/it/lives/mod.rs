@@ -117,7 +117,7 @@ impl Life {
                 Ok(fs) => {
                     self.shared.0.lock().unwrap().faults_mut().power_cut = None;
                     let took = self.shared.stats() - before;
-                    self.asks.mounted(took, was_cut, &fs.info().unwrap());
+                    self.asks.mounted(took, was_cut, &self.copy(), &fs.info().unwrap());
                     return fs;
                 }
                 Err(error) if self.shared.is_powered() => panic!("mount: {error}"),

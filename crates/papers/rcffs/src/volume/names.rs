@@ -139,7 +139,7 @@ impl Volume<'_> {
             let mut loaded = Directory::default();
             let mut at = Key::entries(dir, 0);
             while let Some(key) = self.next_key(at)?.filter(|key| *key <= Key::last(dir)) {
-                let bytes = self.chunk(key)?.unwrap_or_default();
+                let bytes = self.chunk(key)?.ok_or_else(|| damaged(format_args!("{key:?} has no chunk")))?;
                 let number = count(usize::try_from(key.number()).unwrap_or(usize::MAX)) - 1;
                 loaded.load(number, &bytes).ok_or_else(|| {
                     damaged(format_args!("entries {number} of directory {dir} make no sense"))
