@@ -93,6 +93,18 @@ impl Life {
     }
 }
 
+/// Lives that failed once, and their writes: each commit cost as many pages as the victim before it won, until a write said
+/// that the disk is worn out. A cut stopped the erase of an empty segment, and the check found that it was worn more than its
+/// line says.
+const MENDED: [(u64, u64); 2] = [(70_011, 71_500), (60_092, 71_500)];
+
+#[test]
+fn lives_that_failed_once() {
+    for (seed, writes) in MENDED {
+        Life::new(seed).live(writes);
+    }
+}
+
 #[test]
 fn a_write_is_not_undone_by_its_own_cleaning() {
     let seeds = FTL_VERSIONS.seeds(0..CHIPS.len() as u64);

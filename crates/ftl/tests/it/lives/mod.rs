@@ -416,8 +416,10 @@ fn run(from: usize) {
 /// next one looked for it, which went by headers then, and brought trimmed blocks back. A copy that a repair without a
 /// checkpoint was making faded, and the next repair had erased its original. A start let a checkpoint erase what the newest
 /// summary listed, and the power went. A repair took a record that the one before had left when it was cut, and erased both
-/// copies of the one that the anchors named; it was cut, too, and the newer one faded.
-const MENDED: [(u64, u64); 10] = [
+/// copies of the one that the anchors named; it was cut, too, and the newer one faded. A repair held the segments of an older
+/// record, and its own, of which one copy was left, took the last that was free. The patrol saved its place into the last free
+/// segment of a disk that was closed, and a program failed there.
+const MENDED: [(u64, u64); 12] = [
     (17, 60),
     (22, 289),
     (71, 338),
@@ -428,6 +430,8 @@ const MENDED: [(u64, u64); 10] = [
     (33_346, 502),
     (70_115, 190),
     (85_024, 92),
+    (86_006, 20),
+    (86_022, 185),
 ];
 
 #[test]
