@@ -6,6 +6,7 @@ use alloc::{collections::BTreeSet, vec::Vec};
 use pumice_cleaning::placement::MAX_CLASSES;
 
 use crate::error::{Missing, Result};
+use crate::flash::Found;
 use crate::gaps::{Doubted, Gaps, Lost, Told};
 use crate::head::Head;
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK, UNSURE_MOST, count32};
@@ -128,6 +129,8 @@ struct Gathered {
     unsure: Option<Held>,
     /// Blocks of the newest page and of those that the checkpoint names, if they count as sure.
     trusted: Vec<u32>,
+    /// Places of pages that the checkpoint names, and that cannot be read.
+    unread_named: Vec<Place>,
 }
 
 impl Gathered {
@@ -163,6 +166,7 @@ impl<'c> Server<'c> {
             alone: None,
             unsure: None,
             trusted: Vec::new(),
+            unread_named: Vec::new(),
         };
         let mut latest: Option<Surveyed> = None;
         for block in self.may_be_written(&heads) {
@@ -312,7 +316,9 @@ impl<'c> Server<'c> {
     /// sure if there is a `newer` one that cannot be read.
     fn take_unsure(&mut self, range: Range, newer: bool, gathered: &mut Gathered) -> Result<()> {
         let mut held = Vec::new();
-        for named in self.named_unsure()? {
+        let (named, unread) = self.named_unsure()?;
+        gathered.unread_named = unread;
+        for named in named {
             let Some(named) = self.without_newer(named, gathered) else { continue };
             if range.trust.sure >= Sure::Named {
                 gathered.trusted.extend(named.tag.entries.iter().map(|entry| entry.lba));
@@ -337,9 +343,9 @@ impl<'c> Server<'c> {
         Ok(())
     }
 
-    /// The pages that the checkpoint names, as far as they can be read.
-    pub(crate) fn named_unsure(&mut self) -> Result<Vec<Held>> {
-        let mut found = Vec::new();
+    /// The pages that the checkpoint names, and the places of those that cannot be read: they faded, or died.
+    fn named_unsure(&mut self) -> Result<(Vec<Held>, Vec<Place>)> {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
         for (place, sequence) in self.unsure.named() {
             // It was left alone until now.
             self.segments.change(place.block, |segment| {
@@ -349,15 +355,20 @@ impl<'c> Server<'c> {
             });
             if let Some(held) = self.unsure.known(place, sequence) {
                 found.push(held);
-            } else if let Some((tag, page)) = self.flash.read_twice(place)?.of_kind(Kind::Data)
-                && tag.sequence == sequence
-            {
-                let held = Held { place, tag, page };
-                self.unsure.remember(held.clone());
-                found.push(held);
+                continue;
+            }
+            match self.flash.read_twice(place)? {
+                Found::Page(tag, page) if tag.kind == Kind::Data && tag.sequence == sequence => {
+                    let held = Held { place, tag, page };
+                    self.unsure.remember(held.clone());
+                    found.push(held);
+                }
+                Found::Unproved => unread.push(place),
+                // Its segment was erased since.
+                Found::Page(..) | Found::Erased => {}
             }
         }
-        Ok(found)
+        Ok((found, unread))
     }
 
     /// Keeps these from here on, the newest last, and leaves their segments alone.
@@ -466,7 +477,8 @@ impl<'c> Server<'c> {
             self.take_lost(lost, &mut gathered.newest);
         }
         self.take_unsure(range, found.is_some(), &mut gathered)?;
-        let Gathered { since, mut newest, trimmed, begun, touched, trusted, .. } = gathered;
+        let Gathered { since, mut newest, trimmed, begun, touched, trusted, unread_named, .. } = gathered;
+        unnamed.extend(unread_named);
         self.apply_trims(&mut newest, trimmed);
         let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
         let tellers = told.map(|lost| lost.told_by).collect();
