@@ -21,8 +21,9 @@ use crate::record::Record;
 use crate::recover::{Replayed, Trust};
 use crate::seek::{Sought, seek};
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::{Addr, Place};
+use crate::status::Mode;
 
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,10 +86,10 @@ pub fn check(nand: impl Nand + Send, progress: &mut dyn FnMut(u32, u32)) -> Resu
     let checked = examine(AnyChip::lend(nand), [0; 16], progress)?;
     let ftl = &checked.ftl;
     Ok(CheckReport {
-        start: ftl.start,
-        block_bytes: ftl.shape.block_bytes,
-        logical_blocks: ftl.table.len(),
-        stored_blocks: ftl.table.live(),
+        start: ftl.log.status.start,
+        block_bytes: ftl.log.shape.block_bytes,
+        logical_blocks: ftl.map.table.len(),
+        stored_blocks: ftl.map.table.live(),
         lost: checked.fixes.lost,
         possibly_lost: checked.fixes.possibly_lost,
         findings: checked.found.into_list(),
@@ -103,22 +104,22 @@ pub(crate) fn examine<'c>(
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<Checked<'c>> {
     let Sought { mut ftl, mut found, record, is_adrift, named, .. } = seek(nand, uuid)?;
-    debug_assert!(ftl.mode == Mode::ReadOnly, "a check writes nothing");
+    debug_assert!(ftl.log.status.mode == Mode::ReadOnly, "a check writes nothing");
     let is_recorded = record.is_some();
     let known = record.clone();
     let replayed = ftl.replay_since(record, false, Trust::LOOK)?;
     ftl.count_off_all()?;
-    ftl.ask_for_bad((0..ftl.shape.blocks).collect())?;
-    if is_recorded && ftl.start == Start::Headers {
+    ftl.ask_for_bad((0..ftl.log.shape.blocks).collect())?;
+    if is_recorded && ftl.log.status.start == Start::Headers {
         let text = "it cannot be read, or makes no sense: trimmed blocks may hold what they held before";
         found.add("checkpoint", text.into());
     }
     let mut check = Check::new(&mut ftl, &mut found);
     check.replayed(&replayed);
-    if let Some(record) = known.filter(|_| check.ftl.start != Start::Headers) {
+    if let Some(record) = known.filter(|_| check.ftl.log.status.start != Start::Headers) {
         check.checkpoint(&record)?;
     }
-    let blocks = check.ftl.shape.blocks;
+    let blocks = check.ftl.log.shape.blocks;
     for block in 0..blocks {
         check.segment(block)?;
         progress(block + 1, blocks);
@@ -152,7 +153,7 @@ struct Check<'a, 'c> {
 
 impl<'a, 'c> Check<'a, 'c> {
     fn new(ftl: &'a mut Server<'c>, found: &'a mut Findings) -> Check<'a, 'c> {
-        let blocks = ftl.table.len() as usize;
+        let blocks = ftl.map.table.len() as usize;
         Check {
             ftl,
             found,
@@ -199,10 +200,10 @@ impl<'a, 'c> Check<'a, 'c> {
             self.found.add("checkpoint", text);
             self.fixes.map.push(block);
         }
-        let bad = self.ftl.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
-        if self.ftl.segments.failures() as usize > bad {
+        let bad = self.ftl.log.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
+        if self.ftl.log.segments.failures() as usize > bad {
             let text =
-                format!("{} segments failed by its count, {bad} are bad", self.ftl.segments.failures());
+                format!("{} segments failed by its count, {bad} are bad", self.ftl.log.segments.failures());
             self.found.add("checkpoint", text);
         }
         Ok(())
@@ -213,7 +214,7 @@ impl<'a, 'c> Check<'a, 'c> {
         let mut stored = Vec::new();
         self.ftl.each_stored(|lba, addr| stored.push((lba, addr)))?;
         for (lba, addr) in stored {
-            let (place, slot) = self.ftl.shape.place(addr);
+            let (place, slot) = self.ftl.log.shape.place(addr);
             let at = lba as usize;
             let is_confirmed = self.confirmed.get(at) == Some(&true);
             let (_, newest) = self.newest.get(at).copied().unwrap_or((0, Addr::NONE));
@@ -255,7 +256,7 @@ impl<'a, 'c> Check<'a, 'c> {
     /// Compares the counts of live blocks in each segment.
     fn counts(&mut self) -> Result<()> {
         for (block, valid) in (0..).zip(self.ftl.valid_by_table()?) {
-            let counted = self.ftl.segments.get(block).valid;
+            let counted = self.ftl.log.segments.get(block).valid;
             if counted != valid {
                 let text =
                     format!("{counted} blocks live in segment {block} by its line, {valid} by the table");
@@ -267,8 +268,8 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Whether a slot holds a block; `None` if its page cannot be read.
     fn holds(&mut self, lba: u32, place: Place, slot: u32) -> Result<Option<bool>> {
-        let found = self.ftl.flash.read(place)?.of_kind(Kind::Data);
-        Ok(found.map(|(tag, _)| match self.ftl.shape.tagged {
+        let found = self.ftl.log.flash.read(place)?.of_kind(Kind::Data);
+        Ok(found.map(|(tag, _)| match self.ftl.log.shape.tagged {
             true => tag.entries.get(slot as usize).is_some_and(|entry| entry.lba == lba),
             false => self.unnamed.get(&place.block).is_some_and(|from| place.index >= *from),
         }))
@@ -282,7 +283,7 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Every page of trimmed ranges since the checkpoint has a copy, unless a power cut came between, or a segment failed.
     fn trims(&mut self, since: u64) {
-        if self.ftl.start != Start::Recovered || self.ftl.segments.failures() > 0 {
+        if self.ftl.log.status.start != Start::Recovered || self.ftl.log.segments.failures() > 0 {
             return;
         }
         // One without a range has no copy.
@@ -306,8 +307,8 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Both copies of anchor and record.
     fn roots(&mut self) -> Result<()> {
-        let roots = self.ftl.roots.clone();
-        for (flaw, is_damage) in roots.flaws(&mut self.ftl.flash.medium, self.last)? {
+        let roots = self.ftl.log.recorded.roots.clone();
+        for (flaw, is_damage) in roots.flaws(&mut self.ftl.log.flash.medium, self.last)? {
             let list = if is_damage { &mut *self.found } else { &mut self.notes };
             list.add(if flaw.is_of_anchors() { "anchors" } else { "records" }, flaw.to_string());
         }

@@ -11,8 +11,9 @@ use crate::head::Head;
 use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState, count32};
 use crate::record::Record;
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::{Place, Shape};
+use crate::status::Mode;
 use crate::stream::{part_bytes, segments_with};
 use crate::survey::Held;
 use crate::tag::Tag;
@@ -135,28 +136,28 @@ impl Server<'_> {
         }
         self.move_full_roots()?;
         self.write_leaves_to_fit()?;
-        if clean && self.shape.has_parity() {
+        if clean && self.log.shape.has_parity() {
             self.end_map()?;
         }
-        let old = self.record.segments.clone();
+        let old = self.log.recorded.record.segments.clone();
         let (segments, pages) = self.write_parts(&old)?;
-        self.opened.checkpointed();
-        let number = self.record.number + 1;
-        self.record = Record { number, clean, pages, segments, ..Record::default() };
+        self.log.recorded.opened.checkpointed();
+        let number = self.log.recorded.record.number + 1;
+        self.log.recorded.record = Record { number, clean, pages, segments, ..Record::default() };
         self.write_record(clean)?;
-        let segments = &self.segments;
-        self.listed.checkpointed(|block| segments.get(block).state == State::Open);
+        let segments = &self.log.segments;
+        self.log.recorded.listed.checkpointed(|block| segments.get(block).state == State::Open);
         self.trims = Trims::default();
-        self.patrol.save();
-        for block in old.into_iter().chain(self.waiting.checkpointed()) {
+        self.log.patrol.save();
+        for block in old.into_iter().chain(self.log.waiting.checkpointed()) {
             self.hand_back(block);
         }
-        for block in 0..self.shape.blocks {
-            self.segments.change(block, |segment| segment.trims = false);
+        for block in 0..self.log.shape.blocks {
+            self.log.segments.change(block, |segment| segment.trims = false);
         }
         self.release_map()?;
         self.turn_over_roots()?;
-        if clean && !self.record.clean {
+        if clean && !self.log.recorded.record.clean {
             // The cleaner had to make room for the record.
             return self.write_checkpoint(true);
         }
@@ -165,14 +166,14 @@ impl Server<'_> {
 
     /// Free segments that a checkpoint of the present heads takes, with those set apart for leaves of the table.
     pub(crate) fn wanted(&self) -> u32 {
-        self.parts_wanted(0) + self.map.untaken()
+        self.parts_wanted(0) + self.map.log.untaken()
     }
 
     /// Segments of its pages, for the most changes of the table, or for so many bytes of them.
     fn parts_wanted(&self, changes: u64) -> u32 {
-        let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.shape.named_bytes();
-        let heads = self.heads.iter().flatten().map(bytes).sum();
-        segments_with(&self.shape, self.table.len(), heads, changes)
+        let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.log.shape.named_bytes();
+        let heads = self.log.heads.open.iter().flatten().map(bytes).sum();
+        segments_with(&self.log.shape, self.map.table.len(), heads, changes)
     }
 
     /// Erased segments for a checkpoint made now.
@@ -181,12 +182,12 @@ impl Server<'_> {
         self.make_room(self.wanted())?;
         let mut blocks = Vec::new();
         loop {
-            let wanted = self.parts_wanted(self.table.changes_bytes() as u64);
+            let wanted = self.parts_wanted(self.map.table.changes_bytes() as u64);
             if blocks.len() == wanted as usize {
                 return Ok(blocks);
             }
             if let Some(block) = self.take_free(0)? {
-                self.segments.change(block, |segment| segment.state = State::Checkpoint);
+                self.log.segments.change(block, |segment| segment.state = State::Checkpoint);
                 blocks.push(block);
                 continue;
             }
@@ -208,14 +209,14 @@ impl Server<'_> {
                 Ok(pages) => return Ok((blocks, pages)),
                 Err(Stop::Chip(error)) => {
                     self.set_states(old, State::Checkpoint);
-                    return self.fail(error);
+                    return self.log.status.fail(error);
                 }
                 Err(Stop::Segment(block)) => {
                     // It still counts.
                     self.set_states(old, State::Checkpoint);
                     blocks.retain(|other| *other != block);
-                    self.segments.change(block, |segment| segment.state = State::Bad);
-                    self.flash.medium.mark_bad(block)?;
+                    self.log.segments.change(block, |segment| segment.state = State::Bad);
+                    self.log.flash.medium.mark_bad(block)?;
                     self.check_wear();
                     self.give_back(blocks);
                 }
@@ -241,12 +242,12 @@ impl Server<'_> {
         } else {
             self.trust_unsure()?;
         }
-        let blocks = self.unsure.blocks();
-        self.unsure = Unsure::default();
+        let blocks = self.log.aftermath.unsure.blocks();
+        self.log.aftermath.unsure = Unsure::default();
         for block in blocks {
             self.leave_alone_no_more(block);
         }
-        if !is_done && self.policies.wear.free() >= self.wanted() {
+        if !is_done && self.log.policies.wear.free() >= self.wanted() {
             // The checkpoint should not name pages that are trusted, or that have a copy.
             self.write_checkpoint(false)?;
         }
@@ -256,7 +257,7 @@ impl Server<'_> {
     /// The result of a step that a full chip may have kept from its end: `None` if it did.
     fn unless_full<T>(&self, done: Result<T>) -> Result<Option<T>> {
         match done {
-            Err(FtlError::WornOut) if self.mode == Mode::Dirty => Ok(None),
+            Err(FtlError::WornOut) if self.log.status.mode == Mode::Dirty => Ok(None),
             done => done.map(Some),
         }
     }
@@ -264,34 +265,46 @@ impl Server<'_> {
     /// True if a segment is free beyond those of a checkpoint, or a cleaned one leaves room behind its copies. That one
     /// holds no originals of kept pages: a move can be undone as long as all copies have originals.
     fn room_to_rewrite(&mut self) -> Result<bool> {
-        let is_enough = self.policies.wear.free() > self.for_checkpoint();
-        if is_enough || self.shape.is_batched() {
+        let is_enough = self.log.policies.wear.free() > self.for_checkpoint();
+        if is_enough || self.log.shape.is_batched() {
             return Ok(is_enough);
         }
         let mut originals = Vec::new();
-        for entry in self.unsure.held().iter().flat_map(|held| held.tag.entries.clone()).collect::<Vec<_>>() {
-            if entry.lba < self.table.len() {
+        for entry in self
+            .log
+            .aftermath
+            .unsure
+            .held()
+            .iter()
+            .flat_map(|held| held.tag.entries.clone())
+            .collect::<Vec<_>>()
+        {
+            if entry.lba < self.map.table.len() {
                 let addr = self.addr(entry.lba)?;
                 originals.extend(self.segment_of(addr));
             }
         }
-        let pages = self.shape.data_pages().saturating_sub(count32(self.unsure.held().len()));
+        let pages =
+            self.log.shape.data_pages().saturating_sub(count32(self.log.aftermath.unsure.held().len()));
         let fits = |block: &u32| {
-            self.segments.get(*block).valid.div_ceil(self.shape.slots) <= pages && !originals.contains(block)
+            self.log.segments.get(*block).valid.div_ceil(self.log.shape.slots) <= pages
+                && !originals.contains(block)
         };
-        let Some(victim) = self.segments.emptiest(VICTIMS).into_iter().find(fits) else { return Ok(false) };
-        if self.policies.selector.remove(victim) {
+        let Some(victim) = self.log.segments.emptiest(VICTIMS).into_iter().find(fits) else {
+            return Ok(false);
+        };
+        if self.log.policies.selector.remove(victim) {
             self.clean_victim(victim)?;
             self.commit()?;
         }
-        Ok(self.policies.wear.free() >= self.wanted())
+        Ok(self.log.policies.wear.free() >= self.wanted())
     }
 
     fn rewrite_unsure(&mut self) -> Result<()> {
-        for Held { tag, page, .. } in self.unsure.held().to_vec() {
+        for Held { tag, page, .. } in self.log.aftermath.unsure.held().to_vec() {
             for (slot, entry) in (0..).zip(tag.entries) {
-                let bytes = page.payload.get(self.shape.slot_range(slot));
-                let Some(bytes) = bytes.filter(|_| entry.lba < self.table.len()) else { continue };
+                let bytes = page.payload.get(self.log.shape.slot_range(slot));
+                let Some(bytes) = bytes.filter(|_| entry.lba < self.map.table.len()) else { continue };
                 let at = self.head_for_cleaner(tag.class)?;
                 self.append(at, entry, bytes)?;
             }
@@ -302,19 +315,19 @@ impl Server<'_> {
     /// Points blocks at those pages, and frees the segments of the copies that they replace. A block that can be read
     /// elsewhere as the same write left it stays there: the cleaner was copying it.
     fn trust_unsure(&mut self) -> Result<()> {
-        for Held { place, tag, .. } in self.unsure.held().to_vec() {
-            let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
+        for Held { place, tag, .. } in self.log.aftermath.unsure.held().to_vec() {
+            let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.map.table.len());
             for (slot, entry) in entries.collect::<Vec<_>>() {
                 if self.is_stored(entry)? {
                     continue;
                 }
                 let old = self.addr(entry.lba)?;
-                self.point(entry.lba, self.shape.addr(place, slot))?;
+                self.point(entry.lba, self.log.shape.addr(place, slot))?;
                 let Some(block) = self.segment_of(old) else { continue };
-                let segment = self.segments.get(block);
+                let segment = self.log.segments.get(block);
                 if segment.state == State::Sealed && segment.valid == 0 {
-                    self.policies.selector.remove(block);
-                    self.policies.wear.unsealed(block);
+                    self.log.policies.selector.remove(block);
+                    self.log.policies.wear.unsealed(block);
                     self.free(block);
                 }
             }
@@ -324,83 +337,84 @@ impl Server<'_> {
 
     /// Allows a segment to be cleaned again, and frees it if nothing lives in it.
     fn leave_alone_no_more(&mut self, block: u32) {
-        let segment = self.segments.get(block);
+        let segment = self.log.segments.get(block);
         if segment.state != State::Stuck {
             return;
         }
         if segment.valid == 0 {
             return self.free(block);
         }
-        self.segments.change(block, |segment| segment.state = State::Sealed);
-        let view = self.segments.get(block).view(self.shape.capacity(), self.clock);
-        self.policies.selector.sealed(block, &view, self.clock);
-        self.policies.wear.sealed(block, &view);
+        self.log.segments.change(block, |segment| segment.state = State::Sealed);
+        let view = self.log.segments.get(block).view(self.log.shape.capacity(), self.log.clock);
+        self.log.policies.selector.sealed(block, &view, self.log.clock);
+        self.log.policies.wear.sealed(block, &view);
     }
 
     fn set_states(&mut self, blocks: &[u32], state: State) {
         for block in blocks {
-            self.segments.change(*block, |segment| segment.state = state);
+            self.log.segments.change(*block, |segment| segment.state = state);
         }
     }
 
     fn give_back(&mut self, blocks: Vec<u32>) {
         for block in blocks {
-            self.segments.change(block, |segment| segment.state = State::Free);
+            self.log.segments.change(block, |segment| segment.state = State::Free);
             self.hand_back(block);
         }
     }
 
     fn write_stream(&mut self, blocks: &[u32]) -> core::result::Result<u32, Stop> {
-        self.listed.begin_checkpoint();
-        let open = self.heads.iter().flatten().count();
-        self.patrol.count_bits(self.flash.medium.corrected_bits());
-        self.patrol.count_rebuilt(self.flash.medium.rebuilt_pages());
-        let rounds = self.patrol.rounds();
+        self.log.recorded.listed.begin_checkpoint();
+        let open = self.log.heads.open.iter().flatten().count();
+        self.log.patrol.count_bits(self.log.flash.medium.corrected_bits());
+        self.log.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
+        let rounds = self.log.patrol.rounds();
         let state = RawState {
             magic: CHECKPOINT_MAGIC.into(),
-            clock: self.clock.into(),
-            sequence: self.sequence.into(),
-            user_writes: self.counters.user_writes.into(),
-            copied: self.counters.copied.into(),
-            erases: self.counters.erases.into(),
-            trimmed: self.counters.trimmed.into(),
+            clock: self.log.clock.into(),
+            sequence: self.log.flash.sequence.into(),
+            user_writes: self.log.status.counters.user_writes.into(),
+            copied: self.log.status.counters.copied.into(),
+            erases: self.log.status.counters.erases.into(),
+            trimmed: self.log.status.counters.trimmed.into(),
             heads: u32::try_from(open).unwrap_or(u32::MAX).into(),
-            logical_blocks: self.table.len().into(),
-            segments: self.shape.blocks.into(),
-            failures: self.segments.failures().into(),
+            logical_blocks: self.map.table.len().into(),
+            segments: self.log.shape.blocks.into(),
+            failures: self.log.segments.failures().into(),
             patrol_began: rounds.began.into(),
             patrol_page: rounds.page.into(),
             patrol_passes: rounds.passes.into(),
             moved: rounds.moved_blocks.into(),
             rebuilt: rounds.rebuilt_pages.into(),
             corrected: rounds.corrected_bits.into(),
-            stored: self.table.live().into(),
-            changed: self.table.changed().into(),
-            unsure: self.unsure.encode(&self.shape),
+            stored: self.map.table.live().into(),
+            changed: self.map.table.changed().into(),
+            unsure: self.log.aftermath.unsure.encode(&self.log.shape),
         };
+        let sequence = self.log.flash.sequence;
         let mut writer = Writer {
-            flash: &mut self.flash,
-            shape: self.shape,
+            flash: &mut self.log.flash,
+            shape: self.log.shape,
             blocks,
-            number: self.record.number + 1,
-            sequence: self.sequence,
-            page: Vec::with_capacity(self.shape.payload()),
-            parity: vec![0; self.shape.payload()],
+            number: self.log.recorded.record.number + 1,
+            sequence,
+            page: Vec::with_capacity(self.log.shape.payload()),
+            parity: vec![0; self.log.shape.payload()],
             part: 0,
         };
         writer.put(state.as_bytes())?;
-        for (slot, head) in (0..).zip(&self.heads) {
+        for (slot, head) in (0..).zip(&self.log.heads.open) {
             if let Some(head) = head {
-                writer.put(&encode_head(&self.shape, slot, head))?;
+                writer.put(&encode_head(&self.log.shape, slot, head))?;
             }
         }
-        for page in self.table.pages() {
+        for page in self.map.table.pages() {
             writer.put(&page.unwrap_or(NO_PAGE).to_le_bytes())?;
         }
-        for changes in self.table.encode_changes() {
+        for changes in self.map.table.encode_changes() {
             writer.put(&changes)?;
         }
-        for (_, segment) in self.segments.iter() {
+        for (_, segment) in self.log.segments.iter() {
             writer.put(&segment.encode())?;
         }
         writer.finish()

@@ -10,8 +10,9 @@ use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::moving::Move;
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::{Addr, Place};
+use crate::status::Mode;
 use crate::summary::Contents;
 use crate::tag::Entry;
 
@@ -48,7 +49,7 @@ impl Server<'_> {
         if ahead >= wanted || !self.begin_move()? || self.needs_checkpoint() {
             return Ok(());
         }
-        let Some(mut moving) = self.cleaner.moving.take() else { return Ok(()) };
+        let Some(mut moving) = self.log.cleaner.moving.take() else { return Ok(()) };
         let mut due = moving.pace.due(1, ahead + 1 < wanted);
         // Users write beside the copies: those that a checkpoint takes stay free.
         while due > 0 && self.has_room_for_page() {
@@ -57,30 +58,30 @@ impl Server<'_> {
             }
             due -= 1;
         }
-        self.cleaner.moving = Some(moving);
+        self.log.cleaner.moving = Some(moving);
         Ok(())
     }
 
     /// True if the segment that is being emptied holds trims, and a checkpoint has to drop them first.
     fn needs_checkpoint(&self) -> bool {
-        let moving = self.cleaner.moving.as_ref();
-        moving.is_some_and(|moving| self.segments.get(moving.victim).trims)
-            && !self.is_enough(self.policies.wear.free())
+        let moving = self.log.cleaner.moving.as_ref();
+        moving.is_some_and(|moving| self.log.segments.get(moving.victim).trims)
+            && !self.is_enough(self.log.policies.wear.free())
     }
 
     /// Begins to empty the next victim, if none is begun; false if none has anything to reclaim.
     fn begin_move(&mut self) -> Result<bool> {
-        if self.cleaner.moving.is_none()
+        if self.log.cleaner.moving.is_none()
             && let Some(victim) = self.victim()
         {
-            self.cleaner.moving = Some(self.start_move(victim)?);
+            self.log.cleaner.moving = Some(self.start_move(victim)?);
         }
-        Ok(self.cleaner.moving.is_some())
+        Ok(self.log.cleaner.moving.is_some())
     }
 
     /// Moves all that is left in the segment that is being emptied.
     fn finish_move(&mut self) -> Result<bool> {
-        let Some(moving) = self.cleaner.moving.take() else { return Ok(false) };
+        let Some(moving) = self.log.cleaner.moving.take() else { return Ok(false) };
         self.clean_rest(moving)?;
         Ok(true)
     }
@@ -88,13 +89,16 @@ impl Server<'_> {
     /// Cleans ahead of the next burst, in idle time: in steps of one segment, until enough are free or nothing is to be won.
     /// True if more is left. A disk without changes since its start is left as it is.
     pub(crate) fn clean_ahead(&mut self) -> Result<bool> {
-        self.cleaner.idle.note_changes(self.counters.user_writes + self.counters.trimmed);
-        if self.mode != Mode::Dirty || self.cleaner.idle.is_done() {
+        self.log
+            .cleaner
+            .idle
+            .note_changes(self.log.status.counters.user_writes + self.log.status.counters.trimmed);
+        if self.log.status.mode != Mode::Dirty || self.log.cleaner.idle.is_done() {
             return Ok(false);
         }
         let is_left = self.step_ahead()?;
         if !is_left {
-            self.cleaner.idle.end();
+            self.log.cleaner.idle.end();
         }
         Ok(is_left)
     }
@@ -102,17 +106,17 @@ impl Server<'_> {
     /// The step: a segment is cleaned, or those that wait are let go; false if there is nothing to do.
     fn step_ahead(&mut self) -> Result<bool> {
         let stock = self.idle_stock();
-        let (free, held) = (self.policies.wear.free(), self.waiting.held());
+        let (free, held) = (self.log.policies.wear.free(), self.log.waiting.held());
         if free >= stock {
             return Ok(false);
         }
         let is_short = (free as usize + held) < stock as usize;
         // However little a commit leaves of it.
-        let is_allowed = self.cleaner.idle.cleaned() < WON_SHARE * stock;
+        let is_allowed = self.log.cleaner.idle.cleaned() < WON_SHARE * stock;
         if is_short && is_allowed {
             self.head_for_user(0)?;
-            if self.clean_if_won(self.shape.capacity().div_ceil(WON_SHARE))? {
-                self.cleaner.idle.count();
+            if self.clean_if_won(self.log.shape.capacity().div_ceil(WON_SHARE))? {
+                self.log.cleaner.idle.count();
                 self.after_change()?;
                 return Ok(true);
             }
@@ -121,23 +125,23 @@ impl Server<'_> {
             return Ok(false);
         }
         self.commit()?;
-        if self.waiting.held() > 0 && self.has_room_for_checkpoint() {
+        if self.log.waiting.held() > 0 && self.has_room_for_checkpoint() {
             self.checkpoint()?;
         }
         self.after_change()?;
-        Ok(is_allowed && self.waiting.held() == 0)
+        Ok(is_allowed && self.log.waiting.held() == 0)
     }
 
     /// Cleans one segment if so many blocks can be won; false if not.
     fn clean_if_won(&mut self, least: u32) -> Result<bool> {
-        let (now, capacity) = (self.clock, self.shape.capacity());
-        let Some(victim) = self.policies.selector.take(now) else { return Ok(false) };
-        let segment = self.segments.get(victim);
+        let (now, capacity) = (self.log.clock, self.log.shape.capacity());
+        let Some(victim) = self.log.policies.selector.take(now) else { return Ok(false) };
+        let segment = self.log.segments.get(victim);
         if capacity.saturating_sub(segment.valid) >= least {
             self.clean_victim(victim)?;
             return Ok(true);
         }
-        self.policies.selector.sealed(victim, &segment.view(capacity, now), now);
+        self.log.policies.selector.sealed(victim, &segment.view(capacity, now), now);
         Ok(false)
     }
 
@@ -155,22 +159,22 @@ impl Server<'_> {
     pub(crate) fn move_out(&mut self, victim: u32) -> Result<()> {
         let mut moving = self.start_move(victim)?;
         self.move_rest(&mut moving)?;
-        self.policies.placement.reclaimed(self.clock, &moving.from);
+        self.log.policies.placement.reclaimed(self.log.clock, &moving.from);
         Ok(())
     }
 
     /// Finds the live blocks of a segment that was chosen.
     fn start_move(&mut self, victim: u32) -> Result<Move> {
         self.count_off_all()?;
-        self.policies.wear.unsealed(victim);
+        self.log.policies.wear.unsealed(victim);
         let from = Cleaned {
-            segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
-            live: self.table.live(),
-            room: u64::from(self.segments.usable()) * u64::from(self.shape.capacity()),
+            segment: self.log.segments.get(victim).view(self.log.shape.capacity(), self.log.clock),
+            live: self.map.table.live(),
+            room: u64::from(self.log.segments.usable()) * u64::from(self.log.shape.capacity()),
         };
         let entries = self.survivors(victim)?;
         let mut order: Vec<u32> = entries.iter().map(|entry| entry.lba).collect();
-        self.policies.placement.sort(self.clock, &mut order);
+        self.log.policies.placement.sort(self.log.clock, &mut order);
         let entry = |lba: &u32| {
             let found = entries.binary_search_by_key(lba, |entry| entry.lba).ok();
             found.and_then(|at| entries.get(at)).copied()
@@ -183,7 +187,7 @@ impl Server<'_> {
     fn move_rest(&mut self, moving: &mut Move) -> Result<()> {
         // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
         // trims comes back with a checkpoint alone; without tags no move is undone.
-        let lent = u32::from(self.shape.tagged && !self.segments.get(moving.victim).trims);
+        let lent = u32::from(self.log.shape.tagged && !self.log.segments.get(moving.victim).trims);
         while self.move_one(moving, lent)? {}
         Ok(())
     }
@@ -194,7 +198,7 @@ impl Server<'_> {
         let addr = self.addr(entry.lba)?;
         // Users may have written it since.
         if self.segment_of(addr) == Some(moving.victim) {
-            let class = self.policies.placement.cleaner_copy(self.clock, entry.lba, &moving.from);
+            let class = self.log.policies.placement.cleaner_copy(self.log.clock, entry.lba, &moving.from);
             let at = self.head_above(class.0, self.for_checkpoint().saturating_sub(lent))?;
             self.copy(entry, addr, at)?;
         }
@@ -203,10 +207,10 @@ impl Server<'_> {
 
     /// The segment is empty, but for what cannot be read.
     fn end_move(&mut self, moving: &Move) -> Result<()> {
-        self.policies.placement.reclaimed(self.clock, &moving.from);
-        self.counters.cleaned += 1;
+        self.log.policies.placement.reclaimed(self.log.clock, &moving.from);
+        self.log.status.counters.cleaned += 1;
         self.free_if_empty(moving.victim);
-        if let Some(relocation) = self.policies.wear.relocation() {
+        if let Some(relocation) = self.log.policies.wear.relocation() {
             self.relocate(relocation)?;
         }
         Ok(())
@@ -214,14 +218,14 @@ impl Server<'_> {
 
     /// Copies a block to a head. One that cannot be read stays.
     fn copy(&mut self, mut entry: Entry, addr: Addr, at: usize) -> Result<()> {
-        let mut data = vec![0; self.shape.block_bytes as usize];
+        let mut data = vec![0; self.log.shape.block_bytes as usize];
         match self.fetch_newest(&mut entry, addr, &mut data) {
             Ok(()) => {}
             Err(FtlError::Unreadable(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
         self.append(at, entry, &data)?;
-        self.counters.copied += 1;
+        self.log.status.counters.copied += 1;
         self.rescue()
     }
 
@@ -230,11 +234,11 @@ impl Server<'_> {
         if let Some(weak) = self.take_weak() {
             return Some(weak);
         }
-        let (policies, segments, now) = (&mut self.policies, &self.segments, self.clock);
+        let (policies, segments, now) = (&mut self.log.policies, &self.log.segments, self.log.clock);
         let chosen = policies.selector.take(now)?;
         let sealed = |block| {
             let segment = segments.get(block);
-            (segment.state == State::Sealed).then(|| segment.view(self.shape.capacity(), now))
+            (segment.state == State::Sealed).then(|| segment.view(self.log.shape.capacity(), now))
         };
         let other = policies.wear.instead(chosen, &sealed).filter(|block| policies.selector.remove(*block));
         if let (Some(_), Some(view)) = (other, sealed(chosen)) {
@@ -246,18 +250,18 @@ impl Server<'_> {
     /// A sealed segment that is to be emptied soon.
     fn take_weak(&mut self) -> Option<u32> {
         self.note_weak();
-        let block = self.segments.find_weak()?;
-        self.policies.selector.remove(block);
-        self.patrol.count_moved();
+        let block = self.log.segments.find_weak()?;
+        self.log.policies.selector.remove(block);
+        self.log.patrol.count_moved();
         Some(block)
     }
 
     /// Frees a segment after all blocks have moved, or leaves it alone if one could not be read.
     fn free_if_empty(&mut self, block: u32) {
-        if self.segments.get(block).valid == 0 {
+        if self.log.segments.get(block).valid == 0 {
             self.free(block);
         } else {
-            self.segments.change(block, |segment| segment.state = State::Stuck);
+            self.log.segments.change(block, |segment| segment.state = State::Stuck);
         }
     }
 
@@ -265,7 +269,7 @@ impl Server<'_> {
     fn survivors(&mut self, block: u32) -> Result<Vec<Entry>> {
         let mut live = Vec::new();
         if let Some(contents) = self.contents(block)? {
-            let first = self.shape.addr(Place { block, index: 0 }, 0).0;
+            let first = self.log.shape.addr(Place { block, index: 0 }, 0).0;
             let mut entries: Vec<(Addr, Entry)> = (first..).map(Addr).zip(contents.entries).collect();
             // So that each leaf of the table is read once.
             entries.sort_unstable_by_key(|(_, entry)| entry.lba);
@@ -275,7 +279,7 @@ impl Server<'_> {
                 }
             }
         }
-        let segment = self.segments.get(block);
+        let segment = self.log.segments.get(block);
         if live.len() != segment.valid as usize {
             // The header cannot be read; the table knows, but for the times.
             let held = self.held(block)?;
@@ -288,11 +292,11 @@ impl Server<'_> {
 
     /// The contents of a sealed segment: by its summary or, without one, by the tags; not proved then.
     fn contents(&mut self, block: u32) -> Result<Option<Contents>> {
-        let shape = self.shape;
-        let used = u32::from(self.segments.get(block).used).min(shape.pages);
+        let shape = self.log.shape;
+        let used = u32::from(self.log.segments.get(block).used).min(shape.pages);
         if shape.summaries > 0
             && let Some(index) = used.checked_sub(1)
-            && let Some(summary) = self.flash.read_summary(Place { block, index })?
+            && let Some(summary) = self.log.flash.read_summary(Place { block, index })?
         {
             return Ok(Some(summary.contents));
         }
@@ -301,7 +305,7 @@ impl Server<'_> {
         }
         let mut contents = Contents::default();
         for index in 0..used {
-            let tag = self.flash.tag_hint(Place { block, index })?.filter(|tag| tag.kind == Kind::Data);
+            let tag = self.log.flash.tag_hint(Place { block, index })?.filter(|tag| tag.kind == Kind::Data);
             contents.push(&shape, 0, tag.as_ref().map_or(&[], |tag| &tag.entries));
         }
         Ok(Some(contents))
@@ -309,8 +313,8 @@ impl Server<'_> {
 
     /// Moves cold data into a worn segment, which keeps its class and age.
     fn relocate(&mut self, Relocation { from, to }: Relocation) -> Result<()> {
-        let source = self.segments.get(from);
-        let is_short = source.trims && self.policies.wear.free() < self.for_checkpoint();
+        let source = self.log.segments.get(from);
+        let is_short = source.trims && self.log.policies.wear.free() < self.for_checkpoint();
         if source.state != State::Sealed || is_short || !self.name_taken(to)? {
             self.hand_back(to);
             return Ok(());
@@ -318,30 +322,30 @@ impl Server<'_> {
         if !self.erase(to)? {
             return Ok(());
         }
-        self.policies.selector.remove(from);
-        self.policies.wear.unsealed(from);
-        self.segments.change(to, |segment| {
+        self.log.policies.selector.remove(from);
+        self.log.policies.wear.unsealed(from);
+        self.log.segments.change(to, |segment| {
             (segment.state, segment.class, segment.used) = (State::Open, source.class, 0);
             segment.opened = source.opened;
             (segment.sealed, segment.changed) = (source.sealed, source.changed);
         });
-        self.listed.add(to, 0);
-        let erases = self.segments.get(to).erases;
-        let before = self.counters.copied;
-        let head = Head::new(&self.shape, to, source.class, erases, source.opened);
-        if let Some(slot) = self.heads.get_mut(MOVING) {
+        self.log.recorded.listed.add(to, 0);
+        let erases = self.log.segments.get(to).erases;
+        let before = self.log.status.counters.copied;
+        let head = Head::new(&self.log.shape, to, source.class, erases, source.opened);
+        if let Some(slot) = self.log.heads.open.get_mut(MOVING) {
             *slot = Some(head);
         }
         for entry in self.survivors(from)? {
             let addr = self.addr(entry.lba)?;
-            let at = match self.heads.get(MOVING) {
+            let at = match self.log.heads.open.get(MOVING) {
                 Some(Some(_)) => MOVING,
                 _ => self.head_for_cleaner(source.class)?,
             };
             self.copy(entry, addr, at)?;
         }
         self.end_relocation()?;
-        self.counters.relocated += self.counters.copied - before;
+        self.log.status.counters.relocated += self.log.status.counters.copied - before;
         self.free_if_empty(from);
         Ok(())
     }
@@ -349,11 +353,11 @@ impl Server<'_> {
     /// Seals the segment that data was moved to, full or not.
     fn end_relocation(&mut self) -> Result<()> {
         let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
-        if self.heads.get(MOVING).is_some_and(is_filled) {
+        if self.log.heads.open.get(MOVING).is_some_and(is_filled) {
             self.program(MOVING, Kind::Data)?;
             self.rescue()?;
         }
-        if let Some(head) = self.heads.get_mut(MOVING).and_then(Option::take) {
+        if let Some(head) = self.log.heads.open.get_mut(MOVING).and_then(Option::take) {
             self.seal(MOVING, head)?;
         }
         self.rescue()
@@ -371,16 +375,16 @@ mod tests {
     fn copies_with_short_tags_take_no_segment_of_a_checkpoint() {
         let mut disk = without_heads();
         disk.head_for_cleaner(0).unwrap();
-        while disk.policies.wear.free() > disk.for_checkpoint() {
+        while disk.log.policies.wear.free() > disk.for_checkpoint() {
             disk.take_free(0).unwrap();
         }
         let is_sealed = |state| state == State::Sealed;
         let sealed =
-            disk.segments.iter().filter(|(_, segment)| is_sealed(segment.state) && segment.valid > 0);
+            disk.log.segments.iter().filter(|(_, segment)| is_sealed(segment.state) && segment.valid > 0);
         let victim = sealed.min_by_key(|(_, segment)| segment.valid).map(|(block, _)| block).unwrap();
-        assert!(disk.policies.selector.remove(victim));
+        assert!(disk.log.policies.selector.remove(victim));
         disk.clean_victim(victim).unwrap();
-        assert_eq!(disk.segments.get(victim).state, State::Free);
-        assert_eq!(disk.policies.wear.free(), disk.for_checkpoint());
+        assert_eq!(disk.log.segments.get(victim).state, State::Free);
+        assert_eq!(disk.log.policies.wear.free(), disk.for_checkpoint());
     }
 }

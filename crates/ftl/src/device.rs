@@ -3,13 +3,14 @@
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba};
 
 use crate::error::{FtlError, Result};
-use crate::server::{Mode, Server};
+use crate::server::Server;
+use crate::status::Mode;
 use crate::tag::Entry;
 use crate::trims;
 
 impl Server<'_> {
     fn block_shape(&self) -> BlockShape {
-        BlockShape { block_bytes: self.shape.block_bytes, blocks: u64::from(self.table.len()) }
+        BlockShape { block_bytes: self.log.shape.block_bytes, blocks: u64::from(self.map.table.len()) }
     }
 
     fn read_block(&mut self, lba: u32, out: &mut [u8]) -> Result<()> {
@@ -27,24 +28,24 @@ impl Server<'_> {
 
     fn write_block(&mut self, lba: u32, data: &[u8]) -> Result<()> {
         self.admit_write()?;
-        self.clock = self.clock.wrapping_add(1);
-        self.counters.user_writes += 1;
+        self.log.clock = self.log.clock.wrapping_add(1);
+        self.log.status.counters.user_writes += 1;
         if self.overwrite_buffered(lba, data)? {
             return Ok(());
         }
         let old = self.old(lba)?;
-        let class = self.policies.placement.user_write(self.clock, lba, old);
+        let class = self.log.policies.placement.user_write(self.log.clock, lba, old);
         self.clean_beside()?;
         let at = self.head_for_user(class.0)?;
         self.trims.remove(lba);
-        self.append(at, Entry { lba, written: self.clock }, data)?;
+        self.append(at, Entry { lba, written: self.log.clock }, data)?;
         self.after_change()
     }
 
     /// A block that waits in a page not yet programmed is replaced there.
     fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> Result<bool> {
-        let (addr, now, shape) = (self.addr(lba)?, self.clock, self.shape);
-        for head in self.heads.iter_mut().flatten() {
+        let (addr, now, shape) = (self.addr(lba)?, self.log.clock, self.log.shape);
+        for head in self.log.heads.open.iter_mut().flatten() {
             let Some(slot) = head.buffered(&shape, addr) else { continue };
             head.buffer_slot(&shape, slot, |bytes| bytes.copy_from_slice(data));
             head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| entry.written = now);
@@ -58,13 +59,13 @@ impl Server<'_> {
             return Ok(());
         }
         if let Some(old) = self.old(lba)? {
-            self.policies.placement.trimmed(self.clock, lba, old);
+            self.log.policies.placement.trimmed(self.log.clock, lba, old);
         }
         // Known before its segment can become free.
         self.trims.add(lba);
         self.forget_copy(lba)?;
-        self.counters.trimmed += 1;
-        if self.trims.len() >= trims::per_page(self.shape.payload()) {
+        self.log.status.counters.trimmed += 1;
+        if self.trims.len() >= trims::per_page(self.log.shape.payload()) {
             self.room_for_trims()?;
             self.write_trims()?;
         }
@@ -73,20 +74,20 @@ impl Server<'_> {
 
     /// The work after each change: segments that failed are left, and a checkpoint is made when one is due.
     pub(crate) fn after_change(&mut self) -> Result<()> {
-        if !self.failing.is_empty() || self.waiting.has_doomed() {
+        if !self.log.heads.failing.is_empty() || self.log.waiting.has_doomed() {
             self.commit()?;
         }
         self.count_off_some()?;
         self.pace_map()?;
-        if self.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
+        if self.log.recorded.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;
         }
-        debug_assert!(self.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
+        debug_assert!(self.log.status.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
         Ok(())
     }
 
     fn sync(&mut self) -> Result<()> {
-        match self.mode {
+        match self.log.status.mode {
             Mode::Dirty | Mode::WornOut => {
                 self.room_for_trims()?;
                 self.commit()?;
@@ -99,7 +100,7 @@ impl Server<'_> {
             },
             Mode::Failed(error) => return Err(error.into()),
         }
-        Ok(self.flash.medium.flush()?)
+        Ok(self.log.flash.medium.flush()?)
     }
 }
 
@@ -112,16 +113,16 @@ fn number(lba: u64) -> Result<u32> {
 /// the discard was flushed. A write that fails leaves the block as it was or as it should be.
 impl BlockDevice for Server<'_> {
     fn block_bytes(&self) -> u32 {
-        self.shape.block_bytes
+        self.log.shape.block_bytes
     }
 
     fn blocks(&self) -> u64 {
-        u64::from(self.table.len())
+        u64::from(self.map.table.len())
     }
 
     fn read(&mut self, first: Lba, buffer: &mut [u8]) -> core::result::Result<(), BlockError> {
         self.block_shape().locate(first, buffer.len())?;
-        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact_mut(self.shape.block_bytes as usize)) {
+        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact_mut(self.log.shape.block_bytes as usize)) {
             self.read_block(number(lba)?, bytes)?;
         }
         Ok(())
@@ -129,16 +130,16 @@ impl BlockDevice for Server<'_> {
 
     fn write(&mut self, first: Lba, buffer: &[u8]) -> core::result::Result<(), BlockError> {
         self.block_shape().locate(first, buffer.len())?;
-        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact(self.shape.block_bytes as usize)) {
+        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact(self.log.shape.block_bytes as usize)) {
             let done = self.write_block(number(lba)?, bytes);
-            self.noted(done)?;
+            self.log.status.noted(done)?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> core::result::Result<(), BlockError> {
         let done = self.sync();
-        Ok(self.noted(done)?)
+        Ok(self.log.status.noted(done)?)
     }
 
     fn discard(&mut self, first: Lba, count: u64) -> core::result::Result<(), BlockError> {
@@ -146,9 +147,9 @@ impl BlockDevice for Server<'_> {
         self.admit_write()?;
         for lba in first.0..first.0 + count {
             let done = self.trim_block(number(lba)?);
-            self.noted(done)?;
+            self.log.status.noted(done)?;
         }
         let done = self.after_change();
-        Ok(self.noted(done)?)
+        Ok(self.log.status.noted(done)?)
     }
 }

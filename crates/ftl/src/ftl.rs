@@ -59,14 +59,14 @@ impl<N> Ftl<N> {
     /// reads some pages; true if more is due. For idle times.
     pub fn maintain(&mut self, now: i64) -> Result<bool> {
         let done = self.server.maintain(now);
-        self.server.noted(done)
+        self.server.log.status.noted(done)
     }
 
     /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
     /// is told log pages done and all. Memory: sixteen bytes for each unreadable page, four for each lost logical block.
     pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let done = self.server.scrub(now, progress);
-        self.server.noted(done)
+        self.server.log.status.noted(done)
     }
 
     /// Whether a quick scrub can be made.
@@ -86,7 +86,7 @@ impl<N> Ftl<N> {
     /// areas.
     pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let done = self.server.quick_scrub(progress);
-        self.server.noted(done)
+        self.server.log.status.noted(done)
     }
 }
 

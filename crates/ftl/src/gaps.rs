@@ -230,7 +230,7 @@ mod tests {
         let mut disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
         let (older, _) = {
             let addr = disk.addr(15).unwrap();
-            disk.shape.place(addr)
+            disk.log.shape.place(addr)
         };
         // The last page of a segment, named by the first of the next, of which all is written twice.
         (0..8).for_each(|lba| write(&mut disk, lba + 8));
@@ -238,18 +238,18 @@ mod tests {
         disk.flush().unwrap();
         let (place, _) = {
             let addr = disk.addr(15).unwrap();
-            disk.shape.place(addr)
+            disk.log.shape.place(addr)
         };
         assert_eq!(place.index, 7);
-        let page = disk.shape.page(place);
+        let page = disk.log.shape.page(place);
         let mut chip = chip_of(&disk);
-        chip.faults_mut().unreadable.insert(disk.shape.medium.chip_page(page, 0));
+        chip.faults_mut().unreadable.insert(disk.log.shape.medium.chip_page(page, 0));
 
         let mut disk = served(chip);
         let mut bytes = vec![0; 2048];
         assert!(disk.read(Lba(15), &mut bytes).is_err());
         // But for the one with the older copy.
-        while let Some(free) = disk.policies.wear.allocate(Class(0)) {
+        while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
             assert!(free == older.block || disk.erase(free).unwrap());
         }
         let mut disk = served(chip_of(&disk));

@@ -13,6 +13,22 @@ pub(crate) const HEADS: usize = MAX_CLASSES as usize + 1;
 /// The head of data moved to level wear.
 pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 
+/// The index segment: the heads of all classes.
+pub(crate) struct Heads {
+    pub(crate) open: Vec<Option<Head>>,
+    /// Heads of segments in which a program failed; their live blocks have to move.
+    pub(crate) failing: Vec<Head>,
+}
+
+impl Heads {
+    /// No head is open.
+    pub(crate) fn new() -> Heads {
+        let mut open = Vec::new();
+        open.resize_with(HEADS, || None);
+        Heads { open, failing: Vec::new() }
+    }
+}
+
 /// A head: an entry of the index segment (CAT paper, section 4).
 #[derive(Clone, Debug)]
 pub(crate) struct Head {

@@ -7,7 +7,8 @@ use crate::error::Missing;
 use crate::layout::VERSION;
 use crate::policy::PolicyNames;
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
+use crate::status::Mode;
 use crate::stream::map_segments;
 use pumice_media::AnyChip;
 
@@ -81,56 +82,63 @@ impl<'c> Server<'c> {
     /// The state and the counters of the disk. Looks at every segment's line in the lookup table.
     pub(crate) fn info(&self) -> Info {
         let count = |state: State| {
-            u32::try_from(self.segments.iter().filter(|(_, s)| s.state == state).count()).unwrap_or(u32::MAX)
+            u32::try_from(self.log.segments.iter().filter(|(_, s)| s.state == state).count())
+                .unwrap_or(u32::MAX)
         };
         let (wear, wear_stddev) = self.wear();
         let rounds = self.rounds();
         Info {
             version: VERSION,
-            uuid: self.identity.uuid,
-            start: self.start,
-            possibly_lost: self.doubted.as_ref().map_or_else(Vec::new, |doubted| doubted.lbas.clone()),
-            missing: self.missing,
-            worn_out: self.mode == Mode::WornOut,
-            block_bytes: self.shape.block_bytes,
-            logical_blocks: self.table.len(),
+            uuid: self.log.recorded.identity.uuid,
+            start: self.log.status.start,
+            possibly_lost: self
+                .log
+                .aftermath
+                .doubted
+                .as_ref()
+                .map_or_else(Vec::new, |doubted| doubted.lbas.clone()),
+            missing: self.log.aftermath.missing,
+            worn_out: self.log.status.mode == Mode::WornOut,
+            block_bytes: self.log.shape.block_bytes,
+            logical_blocks: self.map.table.len(),
             stored_blocks: self.stored_blocks(),
-            segment_blocks: self.shape.capacity(),
-            segments: self.shape.blocks,
+            segment_blocks: self.log.shape.capacity(),
+            segments: self.log.shape.blocks,
             free_segments: count(State::Free),
             checkpoint_segments: self.checkpoint_most(),
-            map_segments: map_segments(&self.shape, self.table.len()),
+            map_segments: map_segments(&self.log.shape, self.map.table.len()),
             bad_segments: count(State::Bad),
-            parity_pages: self.identity.parity_pages,
+            parity_pages: self.log.recorded.identity.parity_pages,
             rebuilt_pages: rounds.rebuilt_pages,
             corrected_bits: rounds.corrected_bits,
             mended_segments: rounds.moved_blocks,
             patrol_passes: rounds.passes,
-            weak_segments: self.segments.weak(),
-            gang_pages: self.shape.medium.parts(),
-            tag_in_spare: self.shape.tagged,
-            policies: self.identity.policies,
+            weak_segments: self.log.segments.weak(),
+            gang_pages: self.log.shape.medium.parts(),
+            tag_in_spare: self.log.shape.tagged,
+            policies: self.log.recorded.identity.policies,
             wear,
             wear_stddev,
-            counters: self.counters,
-            checkpoints: self.record.number,
-            table_bytes: self.table.memory_bytes() + self.segments.memory_bytes(),
+            counters: self.log.status.counters,
+            checkpoints: self.log.recorded.record.number,
+            table_bytes: self.map.table.memory_bytes() + self.log.segments.memory_bytes(),
         }
     }
 
     /// Stored blocks: counted as they change, at no cost whatever the size of the disk.
     pub(crate) fn stored_blocks(&self) -> u64 {
-        self.table.live()
+        self.map.table.live()
     }
 
     /// The chip.
     pub(crate) fn chip(&self) -> &AnyChip<'c> {
-        self.flash.medium.chip()
+        self.log.flash.medium.chip()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     fn wear(&self) -> ((u32, f64, u32), f64) {
-        let good = || self.segments.iter().filter(|(_, s)| !matches!(s.state, State::Bad | State::Anchor));
+        let good =
+            || self.log.segments.iter().filter(|(_, s)| !matches!(s.state, State::Bad | State::Anchor));
         let erases = || good().map(|(_, segment)| segment.erases);
         let count = erases().count().max(1) as f64;
         let mean = erases().map(f64::from).sum::<f64>() / count;
@@ -169,7 +177,7 @@ mod tests {
             let mut disk = served(chip);
             let mut rng = fastrand::Rng::with_seed(blocks);
             for step in 0..400 {
-                let lba = Lba(rng.u64(..u64::from(disk.table.len()) / 2));
+                let lba = Lba(rng.u64(..u64::from(disk.map.table.len()) / 2));
                 match rng.u32(..4) {
                     0 => disk.discard(lba, 3).unwrap(),
                     _ => disk.write(lba, &vec![8; 2048]).unwrap(),
@@ -178,9 +186,9 @@ mod tests {
                     disk.flush().unwrap();
                     disk = served(chip_of(&disk));
                 }
-                let before = disk.segments.looks();
+                let before = disk.log.segments.looks();
                 let stored = disk.stored_blocks();
-                assert_eq!(disk.segments.looks(), before, "looks at {blocks} segments");
+                assert_eq!(disk.log.segments.looks(), before, "looks at {blocks} segments");
                 assert_eq!(
                     stored,
                     disk.valid_by_table().unwrap().iter().map(|valid| u64::from(*valid)).sum::<u64>()

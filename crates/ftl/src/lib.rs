@@ -29,9 +29,11 @@
 
 extern crate alloc;
 
+mod aftermath;
 mod check;
 mod checkpoint;
 mod clean;
+mod commit;
 mod count_off;
 mod counters;
 mod device;
@@ -46,6 +48,7 @@ mod idle;
 mod info;
 mod layout;
 mod leaf;
+mod leaves;
 mod listed;
 mod load;
 mod log;
@@ -59,6 +62,7 @@ mod patrol;
 mod policy;
 mod quick_scrub;
 mod record;
+mod recorded;
 mod recover;
 mod repair;
 mod roots;
@@ -67,6 +71,7 @@ mod segments;
 mod server;
 mod shape;
 mod space;
+mod status;
 mod stream;
 mod summary;
 mod supply;

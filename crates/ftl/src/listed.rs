@@ -142,17 +142,17 @@ mod tests {
     fn told_by_a_dead_one() -> (Server<'static>, u32, u32) {
         let mut disk = without_heads();
         // So many that a summary behind them ends the segment.
-        let pages = disk.shape.data_pages() - 1;
+        let pages = disk.log.shape.data_pages() - 1;
         for class in [1, 0] {
             for lba in 0..pages {
                 let at = disk.head_for_cleaner(class).unwrap();
-                disk.append(at, Entry { lba, written: disk.clock }, &[2; 4096]).unwrap();
+                disk.append(at, Entry { lba, written: disk.log.clock }, &[2; 4096]).unwrap();
             }
         }
         disk.commit().unwrap();
-        let (addr, teller) = (disk.addr(0).unwrap(), disk.listed.newest.unwrap());
+        let (addr, teller) = (disk.addr(0).unwrap(), disk.log.recorded.listed.newest.unwrap());
         let told = disk.segment_of(addr).unwrap();
-        let dead = disk.segments.get(teller);
+        let dead = disk.log.segments.get(teller);
         assert!(
             told != teller && dead.state == State::Sealed && dead.valid == 0,
             "{told}, {teller}: {dead:?}"
@@ -162,14 +162,14 @@ mod tests {
 
     /// The first byte of block 0, as a start reads it with a segment dead; `None` if the disk tells that something is missing.
     fn read_without(disk: &Server<'static>, dead: u32) -> Option<u8> {
-        let (mut chip, shape) = (chip_of(disk), disk.shape);
+        let (mut chip, shape) = (chip_of(disk), disk.log.shape);
         for index in 0..shape.pages {
             let page = shape.page(Place { block: dead, index });
             chip.faults_mut().unreadable.insert(shape.medium.chip_page(page, 0));
         }
         let mut disk = served(chip);
         let mut bytes = [0; 4096];
-        (disk.missing.is_none() && disk.read(Lba(0), &mut bytes).is_ok()).then_some(bytes[0])
+        (disk.log.aftermath.missing.is_none() && disk.read(Lba(0), &mut bytes).is_ok()).then_some(bytes[0])
     }
 
     /// The summary that alone tells of a segment lies where nothing lives. It is not erased before something else tells.
@@ -177,10 +177,10 @@ mod tests {
     fn the_newest_summary_outlives_all_that_lay_before_it() {
         let (mut disk, told, teller) = told_by_a_dead_one();
         assert_eq!(read_without(&disk, told), None);
-        assert!(disk.policies.selector.remove(teller));
+        assert!(disk.log.policies.selector.remove(teller));
         disk.clean_victim(teller).unwrap();
-        assert_eq!(disk.segments.get(teller).state, State::Free);
-        while let Some(free) = disk.policies.wear.allocate(Class(0)) {
+        assert_eq!(disk.log.segments.get(teller).state, State::Free);
+        while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
             assert!(disk.erase(free).unwrap());
         }
         assert_eq!(read_without(&disk, told), None, "older in silence");
@@ -190,19 +190,19 @@ mod tests {
     #[test]
     fn the_segment_of_the_newest_summary_is_free_once_its_copies_are_told() {
         let mut disk = without_heads();
-        for page in 0..disk.shape.data_pages() {
+        for page in 0..disk.log.shape.data_pages() {
             // Half of them are garbage.
             let (at, lba) = (disk.head_for_cleaner(0).unwrap(), page / 2);
-            disk.append(at, Entry { lba, written: disk.clock }, &[2; 4096]).unwrap();
+            disk.append(at, Entry { lba, written: disk.log.clock }, &[2; 4096]).unwrap();
         }
         disk.commit().unwrap();
-        let newest = disk.listed.newest.unwrap();
-        assert!(disk.segments.get(newest).valid > 0 && disk.policies.selector.remove(newest));
+        let newest = disk.log.recorded.listed.newest.unwrap();
+        assert!(disk.log.segments.get(newest).valid > 0 && disk.log.policies.selector.remove(newest));
         disk.clean_victim(newest).unwrap();
-        assert_eq!(disk.waiting.for_commit(&disk.segments), 1);
-        let free = disk.policies.wear.free();
+        assert_eq!(disk.log.waiting.for_commit(&disk.log.segments), 1);
+        let free = disk.log.policies.wear.free();
         disk.commit().unwrap();
-        assert_eq!((disk.policies.wear.free(), disk.waiting.held()), (free + 1, 0));
+        assert_eq!((disk.log.policies.wear.free(), disk.log.waiting.held()), (free + 1, 0));
     }
 
     #[test]

@@ -118,37 +118,42 @@ impl Server<'_> {
     /// Pages of a checkpoint that cannot be read, by number; none if its parity does not fit.
     pub(crate) fn bad_parts(&mut self, record: &Record) -> Result<Vec<Option<u32>>> {
         let payload = Vec::new();
-        let reader = Reader { shape: self.shape, record, payload, at: 0, part: 0, flash: &mut self.flash };
+        let reader =
+            Reader { shape: self.log.shape, record, payload, at: 0, part: 0, flash: &mut self.log.flash };
         reader.bad_parts()
     }
 
     /// Loads the checkpoint of this record; false, with nothing loaded, if it is damaged.
     pub(crate) fn load(&mut self, record: Record) -> Result<bool> {
-        let fits = record.pages <= self.shape.blocks.saturating_mul(self.shape.pages);
+        let fits = record.pages <= self.log.shape.blocks.saturating_mul(self.log.shape.pages);
         let mut reader = Reader {
-            shape: self.shape,
+            shape: self.log.shape,
             record: &record,
             payload: Vec::new(),
             at: 0,
             part: 0,
-            flash: &mut self.flash,
+            flash: &mut self.log.flash,
         };
-        self.table.clear();
-        self.map.clear();
-        let loaded = if fits { Loaded::read(&mut reader, &mut self.table)? } else { None };
+        self.map.table.clear();
+        self.map.log.clear();
+        let loaded = if fits { Loaded::read(&mut reader, &mut self.map.table)? } else { None };
         let is_sound = |loaded: &Loaded| {
-            loaded.is_sound(&self.shape, &self.table, &record.segments)
-                && loaded.has_its_leaves(&self.shape, &self.table, &self.map, &record.segments)
+            loaded.is_sound(&self.log.shape, &self.map.table, &record.segments)
+                && loaded.has_its_leaves(&self.log.shape, &self.map.table, &self.map.log, &record.segments)
         };
         let Some(loaded) = loaded.filter(is_sound) else {
-            self.table.clear();
+            self.map.table.clear();
             return Ok(false);
         };
-        self.table.set_live(loaded.state.stored.get());
-        self.table.pages().flatten().for_each(|page| self.map.add(self.shape.medium.block_of(page)));
-        self.clock = loaded.state.clock.get();
-        self.sequence = loaded.state.sequence.get();
-        self.counters = Counters {
+        self.map.table.set_live(loaded.state.stored.get());
+        self.map
+            .table
+            .pages()
+            .flatten()
+            .for_each(|page| self.map.log.add(self.log.shape.medium.block_of(page)));
+        self.log.clock = loaded.state.clock.get();
+        self.log.flash.sequence = loaded.state.sequence.get();
+        self.log.status.counters = Counters {
             user_writes: loaded.state.user_writes.get().min(COUNT_MOST),
             copied: loaded.state.copied.get().min(COUNT_MOST),
             erases: loaded.state.erases.get().min(COUNT_MOST),
@@ -156,15 +161,15 @@ impl Server<'_> {
             ..Counters::default()
         };
         for (slot, head) in loaded.heads {
-            if let Some(open) = self.heads.get_mut(usize::from(slot)) {
+            if let Some(open) = self.log.heads.open.get_mut(usize::from(slot)) {
                 *open = Some(head);
             }
         }
         for (block, segment) in (0..).zip(loaded.segments) {
-            self.segments.change(block, |line| *line = segment);
+            self.log.segments.change(block, |line| *line = segment);
         }
-        self.segments.set_failures(loaded.state.failures.get());
-        self.patrol = Patrol::resume(Rounds {
+        self.log.segments.set_failures(loaded.state.failures.get());
+        self.log.patrol = Patrol::resume(Rounds {
             began: loaded.state.patrol_began.get(),
             page: loaded.state.patrol_page.get(),
             passes: loaded.state.patrol_passes.get(),
@@ -172,9 +177,9 @@ impl Server<'_> {
             corrected_bits: loaded.state.corrected.get().min(COUNT_MOST),
             rebuilt_pages: loaded.state.rebuilt.get(),
         });
-        self.unsure.name(&self.shape, &loaded.state.unsure);
-        self.opened.resume(record.opened.as_deref());
-        self.record = record;
+        self.log.aftermath.unsure.name(&self.log.shape, &loaded.state.unsure);
+        self.log.recorded.opened.resume(record.opened.as_deref());
+        self.log.recorded.record = record;
         self.place_roots();
         Ok(true)
     }
@@ -182,10 +187,10 @@ impl Server<'_> {
     /// Marks the segments of the records. The table was written before the record, which may have gone to other
     /// segments since: to free ones, and to written ones without live blocks.
     pub(crate) fn place_roots(&mut self) {
-        for block in 0..self.shape.blocks {
-            let is_root = self.roots.holds(block);
-            let is_part = self.record.segments.contains(&block) || self.map.holds(block);
-            self.segments.change(block, |segment| match segment.state {
+        for block in 0..self.log.shape.blocks {
+            let is_root = self.log.recorded.roots.holds(block);
+            let is_part = self.log.recorded.record.segments.contains(&block) || self.map.log.holds(block);
+            self.log.segments.change(block, |segment| match segment.state {
                 State::Free | State::Open | State::Sealed | State::Stuck if is_root => {
                     segment.state = State::Checkpoint;
                 }
@@ -193,8 +198,8 @@ impl Server<'_> {
                 _ => {}
             });
         }
-        for slot in &mut self.heads {
-            slot.take_if(|head| self.roots.holds(head.block));
+        for slot in &mut self.log.heads.open {
+            slot.take_if(|head| self.log.recorded.roots.holds(head.block));
         }
     }
 }

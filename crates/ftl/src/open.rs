@@ -16,9 +16,10 @@ use crate::record::Record;
 use crate::recover::{Range, Replayed, Sure, Trust};
 use crate::roots::record_shape;
 use crate::segments::{Segments, State};
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
+use crate::status::Mode;
 use crate::stream::segments_at_most;
 use crate::survey::Surveys;
 
@@ -123,19 +124,19 @@ pub fn create(
             ftl.prepare(block, options.erased)?;
             progress(block + 1, shape.blocks);
         }
-        ftl.segments
+        ftl.log.segments
     };
     let logical_blocks = export(&shape, segments.usable(), options.export)?;
     let identity = identity(logical_blocks);
     let blank = roots(&identity)?;
     let mut ftl =
         Server::assemble(Flash::new(AnyChip::lend(nand), shape), shape, identity, blank, CACHE_BYTES);
-    ftl.segments = segments;
-    ftl.segments.set_failures(0);
-    ftl.mode = Mode::Dirty;
+    ftl.log.segments = segments;
+    ftl.log.segments.set_failures(0);
+    ftl.log.status.mode = Mode::Dirty;
     ftl.hand_out();
     ftl.write_checkpoint(true)?;
-    ftl.flash.medium.flush()?;
+    ftl.log.flash.medium.flush()?;
     Ok(logical_blocks)
 }
 
@@ -202,9 +203,9 @@ impl<'c> Server<'c> {
         let freed = ftl.take_in_alone(&mut trust, &mut replayed)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
-        ftl.surveys = Surveys::default();
-        ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
-        ftl.missing = match ftl.start {
+        ftl.log.aftermath.surveys = Surveys::default();
+        ftl.log.aftermath.doubted = ftl.still_doubted(replayed.doubted.clone())?;
+        ftl.log.aftermath.missing = match ftl.log.status.start {
             Start::Headers if !options.rebuild => Some(ftl.missing_checkpoint(record, named)?),
             _ => replayed.missing(),
         };
@@ -213,21 +214,25 @@ impl<'c> Server<'c> {
         }
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
-        ftl.segments.hold(replayed.tellers);
-        ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
-        for head in ftl.heads.iter().flatten() {
-            ftl.listed.add(head.block, head.covered);
+        ftl.log.segments.hold(replayed.tellers);
+        ftl.log.status.mode =
+            if ftl.log.status.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
+        for head in ftl.log.heads.open.iter().flatten() {
+            ftl.log.recorded.listed.add(head.block, head.covered);
         }
         ftl.hand_out();
         ftl.check_wear();
-        if ftl.policies.wear.free() == 0 || !ftl.is_covered() {
+        if ftl.log.policies.wear.free() == 0 || !ftl.is_covered() {
             // So many segments failed at a time that nothing can be cleaned any more, or somebody else wrote this.
-            ftl.mode = Mode::WornOut;
+            ftl.log.status.mode = Mode::WornOut;
         }
-        if let Some(missing) = ftl.missing {
-            ftl.mode = Mode::Missing(missing);
+        if let Some(missing) = ftl.log.aftermath.missing {
+            ftl.log.status.mode = Mode::Missing(missing);
         }
-        if ftl.mode == Mode::Clean && !ftl.roots.is_whole() && ftl.policies.wear.free() > 0 {
+        if ftl.log.status.mode == Mode::Clean
+            && !ftl.log.recorded.roots.is_whole()
+            && ftl.log.policies.wear.free() > 0
+        {
             // The other copy alone would be one page to lose.
             ftl.write_record(true)?;
         }
@@ -238,7 +243,7 @@ impl<'c> Server<'c> {
     /// a record, its two copies; `named` is the segment of the first. Trims that the checkpoint settled are forgotten.
     fn missing_checkpoint(&mut self, record: Option<Record>, named: u32) -> Result<Missing> {
         let Some(record) = record else { return Ok(Missing { block: named, pages: 2 }) };
-        let most = self.shape.blocks.saturating_mul(self.shape.pages);
+        let most = self.log.shape.blocks.saturating_mul(self.log.shape.pages);
         let bad = if record.pages <= most { self.bad_parts(&record)? } else { Vec::new() };
         let (first, pages) = match bad.iter().flatten().next() {
             Some(first) => (*first, count32(bad.len())),
@@ -246,7 +251,7 @@ impl<'c> Server<'c> {
             None => (0, record.pages),
         };
         // A record without sense may have no segment for that page.
-        let block = record.segments.get((first / self.shape.pages) as usize).copied();
+        let block = record.segments.get((first / self.log.shape.pages) as usize).copied();
         Ok(Missing { block: block.unwrap_or(named), pages })
     }
 
@@ -259,17 +264,18 @@ impl<'c> Server<'c> {
         trust: Trust,
     ) -> Result<Replayed> {
         let mut replayed = Replayed::default();
-        self.start = if !self.load_unless(rebuild, record)? {
+        self.log.status.start = if !self.load_unless(rebuild, record)? {
             replayed = self.rebuild(None, trust)?;
             Start::Headers
-        } else if self.record.clean {
+        } else if self.log.recorded.record.clean {
             self.end_without_parity();
             Start::Checkpoint
         } else {
-            replayed = self.recover(Range { since: self.sequence, without: None, trust })?;
+            replayed = self.recover(Range { since: self.log.flash.sequence, without: None, trust })?;
             Start::Recovered
         };
-        self.sequence = self.sequence.max(self.roots.newest_seq() + 1) + left_out(&self.shape);
+        self.log.flash.sequence =
+            self.log.flash.sequence.max(self.log.recorded.roots.newest_seq() + 1) + left_out(&self.log.shape);
         self.find_free()?;
         Ok(replayed)
     }
@@ -277,12 +283,12 @@ impl<'c> Server<'c> {
     /// Starts over, as the start did.
     pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
         let mut replayed = Replayed::default();
-        if self.start == Start::Headers {
+        if self.log.status.start == Start::Headers {
             replayed = self.rebuild(without, trust)?;
-        } else if !self.load(self.record.clone())? {
+        } else if !self.load(self.log.recorded.record.clone())? {
             return Err(FtlError::Checkpoint);
-        } else if self.start == Start::Recovered {
-            replayed = self.recover(Range { since: self.sequence, without, trust })?;
+        } else if self.log.status.start == Start::Recovered {
+            replayed = self.recover(Range { since: self.log.flash.sequence, without, trust })?;
         }
         self.find_free()?;
         Ok(replayed)
@@ -293,22 +299,22 @@ impl<'c> Server<'c> {
     pub(crate) fn take_in_alone(&mut self, trust: &mut Trust, replayed: &mut Replayed) -> Result<Vec<u32>> {
         let without = *trust;
         *trust = trust.with(Sure::Alone);
-        if self.unsure.alone().is_empty() {
+        if self.log.aftermath.unsure.alone().is_empty() {
             return Ok(Vec::new());
         }
         let is_free = |ftl: &Server<'_>| -> Vec<bool> {
-            ftl.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
+            ftl.log.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
         };
-        let sequence = self.sequence;
+        let sequence = self.log.flash.sequence;
         let mut left_out = 0;
         // A summary counts until it is known that it may fade; one may be read that could not be read before.
-        while !self.shape.tagged && self.unsure.alone().len() > left_out {
-            left_out = self.unsure.alone().len();
+        while !self.log.shape.tagged && self.log.aftermath.unsure.alone().len() > left_out {
+            left_out = self.log.aftermath.unsure.alone().len();
             self.replay(None, without)?;
         }
         let before = is_free(self);
         *replayed = self.replay(None, *trust)?;
-        self.sequence = self.sequence.max(sequence);
+        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
         let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
         Ok(freed.map(|((block, _), _)| block).collect())
     }
@@ -316,30 +322,30 @@ impl<'c> Server<'c> {
     /// Leaves free segments alone until a checkpoint tells of their contents, too, as many as are not needed for that.
     pub(crate) fn hold_freed(&mut self, mut freed: Vec<u32>) {
         let is_free = |block: u32| {
-            let segment = self.segments.get(block);
+            let segment = self.log.segments.get(block);
             segment.state == State::Free && !segment.trims
         };
-        let free = (0..self.shape.blocks).filter(|block| is_free(*block)).count();
+        let free = (0..self.log.shape.blocks).filter(|block| is_free(*block)).count();
         freed.retain(|block| is_free(*block));
         // A record that has one segment takes another.
-        let for_record = 2usize.saturating_sub(self.roots.blocks().count());
+        let for_record = 2usize.saturating_sub(self.log.recorded.roots.blocks().count());
         freed.truncate(free.saturating_sub(self.wanted() as usize + for_record));
-        self.segments.hold(freed);
+        self.log.segments.hold(freed);
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
     fn load_unless(&mut self, unwanted: bool, record: Option<Record>) -> Result<bool> {
         let Some(record) = record else { return Ok(false) };
         // Numbers go on from there in any case.
-        self.record.number = record.number;
+        self.log.recorded.record.number = record.number;
         if unwanted { Ok(false) } else { self.load(record) }
     }
 
     /// Ends the server: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub(crate) fn close(mut self) -> Result<AnyChip<'c>> {
         self.note_weak();
-        match self.mode {
-            Mode::Clean if self.patrol.has_news() => self.write_checkpoint(true)?,
+        match self.log.status.mode {
+            Mode::Clean if self.log.patrol.has_news() => self.write_checkpoint(true)?,
             Mode::Dirty => {
                 self.room_for_trims()?;
                 self.write_checkpoint(true)?;
@@ -350,33 +356,35 @@ impl<'c> Server<'c> {
                 done => done?,
             },
             Mode::WornOut => self.commit()?,
-            Mode::ReadOnly | Mode::Missing(_) | Mode::Failed(_) => return Ok(self.flash.medium.into_chip()),
+            Mode::ReadOnly | Mode::Missing(_) | Mode::Failed(_) => {
+                return Ok(self.log.flash.medium.into_chip());
+            }
             Mode::Clean => {}
         }
-        self.flash.medium.flush()?;
-        Ok(self.flash.medium.into_chip())
+        self.log.flash.medium.flush()?;
+        Ok(self.log.flash.medium.into_chip())
     }
 
     /// Makes the tables from the headers of all segments.
     fn rebuild(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
-        self.table.clear();
-        self.map.clear();
-        self.unsure.name(&self.shape, &[]);
-        self.segments = Segments::new(self.shape.blocks);
-        self.heads.iter_mut().for_each(|head| *head = None);
-        (self.sequence, self.clock) = (1, 0);
-        for block in 0..self.shape.blocks {
+        self.map.table.clear();
+        self.map.log.clear();
+        self.log.aftermath.unsure.name(&self.log.shape, &[]);
+        self.log.segments = Segments::new(self.log.shape.blocks);
+        self.log.heads.open.iter_mut().for_each(|head| *head = None);
+        (self.log.flash.sequence, self.log.clock) = (1, 0);
+        for block in 0..self.log.shape.blocks {
             self.prepare(block, true)?;
         }
-        self.segments.set_failures(0);
+        self.log.segments.set_failures(0);
         self.place_roots();
         let replayed = self.recover(Range { since: 0, without, trust })?;
         // Free segments have no known wear: they count as worn as the others.
         let known: Vec<u64> =
-            self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
+            self.log.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
         let mean = known.iter().sum::<u64>().checked_div(known.len() as u64).unwrap_or(0);
-        for block in 0..self.shape.blocks {
-            self.segments.change(block, |segment| {
+        for block in 0..self.log.shape.blocks {
+            self.log.segments.change(block, |segment| {
                 if segment.erases == 0 {
                     segment.erases = u32::try_from(mean).unwrap_or(u32::MAX);
                 }
@@ -388,25 +396,25 @@ impl<'c> Server<'c> {
     /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
     fn prepare(&mut self, block: u32, keep: bool) -> Result<()> {
         let mut state = if block < ANCHOR_BLOCKS { State::Anchor } else { State::Free };
-        if self.flash.medium.is_bad(block)? {
+        if self.log.flash.medium.is_bad(block)? {
             state = State::Bad;
         } else if !keep {
-            match self.flash.medium.erase(block) {
+            match self.log.flash.medium.erase(block) {
                 Ok(()) => {}
                 Err(NandError::EraseFailed(_)) => {
-                    self.flash.medium.mark_bad(block)?;
+                    self.log.flash.medium.mark_bad(block)?;
                     state = State::Bad;
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        self.segments.change(block, |segment| segment.state = state);
+        self.log.segments.change(block, |segment| segment.state = state);
         Ok(())
     }
 
     /// The number of live blocks in each segment by the table.
     pub(crate) fn valid_by_table(&mut self) -> Result<Vec<u32>> {
-        let (mut valid, shape) = (vec![0; self.shape.blocks as usize], self.shape);
+        let (mut valid, shape) = (vec![0; self.log.shape.blocks as usize], self.log.shape);
         self.each_stored(|_, addr| {
             let block = shape.place(addr).0.block as usize;
             valid.iter_mut().skip(block).take(1).for_each(|valid| *valid += 1);
@@ -417,7 +425,7 @@ impl<'c> Server<'c> {
     /// Counts the live blocks in each segment by the table.
     pub(crate) fn count_valid(&mut self) -> Result<()> {
         for (block, valid) in (0..).zip(self.valid_by_table()?) {
-            self.segments.change(block, |segment| segment.valid = valid);
+            self.log.segments.change(block, |segment| segment.valid = valid);
         }
         Ok(())
     }
@@ -425,7 +433,7 @@ impl<'c> Server<'c> {
     /// Finds the segments without live blocks. If too few are free for a checkpoint, old places are counted off first.
     pub(crate) fn find_free(&mut self) -> Result<()> {
         self.find_empty()?;
-        if self.segments.free() < self.wanted() as usize && self.table.is_unsettled() {
+        if self.log.segments.free() < self.wanted() as usize && self.map.table.is_unsettled() {
             self.count_off_all()?;
             self.find_empty()?;
         }
@@ -435,10 +443,10 @@ impl<'c> Server<'c> {
     /// Finds the segments without live blocks. After a power cut it asks those that heads may have opened, or all if
     /// they are few, whether they went bad since the checkpoint; others are asked before they are erased.
     fn find_empty(&mut self) -> Result<()> {
-        let is_unasked = self.start == Start::Recovered;
-        let unsure = self.unsure.blocks();
-        for block in 0..self.shape.blocks {
-            self.segments.change(block, |line| {
+        let is_unasked = self.log.status.start == Start::Recovered;
+        let unsure = self.log.aftermath.unsure.blocks();
+        for block in 0..self.log.shape.blocks {
+            self.log.segments.change(block, |line| {
                 let is_empty = matches!(line.state, State::Sealed | State::Stuck)
                     && line.valid == 0
                     && !unsure.contains(&block);
@@ -447,7 +455,7 @@ impl<'c> Server<'c> {
                 }
             });
         }
-        let free = self.segments.iter().filter(|(_, segment)| segment.is_unasked);
+        let free = self.log.segments.iter().filter(|(_, segment)| segment.is_unasked);
         let free: Vec<u32> = free.map(|(block, _)| block).collect();
         // Where few are left each one counts.
         self.ask_for_bad(if free.len() <= ASKED { free } else { self.may_be_written(&[]) })
@@ -456,7 +464,7 @@ impl<'c> Server<'c> {
     /// Finds which of these segments went bad before the power cut, as far as they are free and nobody asked yet.
     pub(crate) fn ask_for_bad(&mut self, blocks: Vec<u32>) -> Result<()> {
         for block in blocks {
-            if self.segments.get(block).is_unasked {
+            if self.log.segments.get(block).is_unasked {
                 self.went_bad(block)?;
             }
         }
@@ -465,12 +473,12 @@ impl<'c> Server<'c> {
 
     /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
     pub(crate) fn hand_out(&mut self) {
-        let (shape, now) = (self.shape, self.clock);
+        let (shape, now) = (self.log.shape, self.log.clock);
         let mut sealed = Vec::new();
         for block in 0..shape.blocks {
-            let segment = self.segments.get(block);
+            let segment = self.log.segments.get(block);
             match segment.state {
-                State::Free if segment.trims => self.waiting.hold(block),
+                State::Free if segment.trims => self.log.waiting.hold(block),
                 State::Free => self.hand_back(block),
                 State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
                 _ => {}
@@ -478,9 +486,9 @@ impl<'c> Server<'c> {
         }
         sealed.sort_unstable_by_key(|(age, block)| (core::cmp::Reverse(*age), *block));
         for (_, block) in sealed {
-            let view = self.segments.get(block).view(shape.capacity(), now);
-            self.policies.selector.sealed(block, &view, now);
-            self.policies.wear.sealed(block, &view);
+            let view = self.log.segments.get(block).view(shape.capacity(), now);
+            self.log.policies.selector.sealed(block, &view, now);
+            self.log.policies.wear.sealed(block, &view);
         }
     }
 }
@@ -502,9 +510,12 @@ mod tests {
         disk.write(Lba(3), &vec![8; 4096]).unwrap();
         disk.flush().unwrap();
         let mut disk = served(chip_of(&disk));
-        assert_eq!((disk.start, disk.replay(None, Trust::GIVE_UP).is_ok()), (Start::Recovered, true));
-        for block in disk.record.segments.clone() {
-            disk.flash.medium.erase(block).unwrap();
+        assert_eq!(
+            (disk.log.status.start, disk.replay(None, Trust::GIVE_UP).is_ok()),
+            (Start::Recovered, true)
+        );
+        for block in disk.log.recorded.record.segments.clone() {
+            disk.log.flash.medium.erase(block).unwrap();
         }
         assert_eq!(disk.replay(None, Trust::GIVE_UP).err(), Some(FtlError::Checkpoint));
     }
@@ -531,12 +542,12 @@ mod tests {
         let mut chip = chip;
         chip.cut_after(before, CutMode::Complete);
         let mut disk = written(chip);
-        assert!(!disk.shape.tagged);
-        let place = disk.heads.iter().flatten().next().unwrap().place();
+        assert!(!disk.log.shape.tagged);
+        let place = disk.log.heads.open.iter().flatten().next().unwrap().place();
         disk.flush().unwrap_err();
         let mut chip = chip_of(&disk);
         chip.power_on();
-        let page = disk.shape.medium.chip_page(disk.shape.page(place), 0);
+        let page = disk.log.shape.medium.chip_page(disk.log.shape.page(place), 0);
         chip.faults_mut().unreadable.insert(page);
         let mut disk = served(chip);
         for lba in 90..110 {
@@ -546,7 +557,7 @@ mod tests {
         let mut chip = chip_of(&disk);
         chip.faults_mut().unreadable.remove(&page);
         let mut disk = served(chip);
-        assert!(disk.flash.read_summary(place).unwrap().is_some(), "erased meanwhile");
+        assert!(disk.log.flash.read_summary(place).unwrap().is_some(), "erased meanwhile");
         let mut bytes = [0; 2048];
         for lba in 90..110 {
             disk.read(Lba(lba), &mut bytes).unwrap();

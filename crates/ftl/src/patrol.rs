@@ -10,8 +10,9 @@ use pumice_flashlog::{Fault, Rounds};
 
 use crate::error::Result;
 use crate::segments::{READS_MOST, Segment, State};
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place};
+use crate::status::Mode;
 
 /// Log pages that one call reads at the most.
 const PAGES: u32 = 32;
@@ -63,17 +64,17 @@ impl Server<'_> {
     /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not
     /// called.
     pub(crate) fn set_patrol_period(&mut self, seconds: u64) {
-        self.patrol.set_period(seconds);
+        self.log.patrol.set_period(seconds);
     }
 
     /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
     /// reads some pages; true if more is due. For idle times.
     pub(crate) fn maintain(&mut self, now: i64) -> Result<bool> {
         self.note_weak();
-        if !self.may_write() {
+        if !self.log.status.may_write() {
             return Ok(false);
         }
-        if self.segments.weak() > 0 {
+        if self.log.segments.weak() > 0 {
             self.mend_one()?;
             return Ok(true);
         }
@@ -81,13 +82,13 @@ impl Server<'_> {
             return Ok(true);
         }
         let pages = self.all_pages();
-        if !self.patrol.is_due(now, pages) {
+        if !self.log.patrol.is_due(now, pages) {
             return Ok(false);
         }
         self.patrol_pages(&mut Pass::default())?;
         // In the last free segment a program could fail: the next change saves it.
-        let has_spare = self.mode != Mode::Clean || self.policies.wear.free() > self.wanted();
-        if has_spare && self.patrol.is_save_due(pages) {
+        let has_spare = self.log.status.mode != Mode::Clean || self.log.policies.wear.free() > self.wanted();
+        if has_spare && self.log.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
         Ok(true)
@@ -98,31 +99,31 @@ impl Server<'_> {
     pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.rounds();
         let mut pass = Pass::default();
-        self.patrol.begin(now);
+        self.log.patrol.begin(now);
         let all = self.all_pages();
         self.note_weak();
         let mut is_saved = false;
         loop {
             // The chip's life may end meanwhile.
-            if self.segments.weak() > 0 && self.may_write() {
+            if self.log.segments.weak() > 0 && self.log.status.may_write() {
                 self.mend_one()?;
-            } else if self.patrol.rounds().page < all {
+            } else if self.log.patrol.rounds().page < all {
                 self.patrol_pages(&mut pass)?;
-            } else if !is_saved && self.may_write() {
+            } else if !is_saved && self.log.status.may_write() {
                 // If this is the first change after a power cut, the segment of the newest page is sealed now.
                 self.save_patrol()?;
                 is_saved = true;
             } else {
                 break;
             }
-            progress(self.patrol.rounds().page, all);
+            progress(self.log.patrol.rounds().page, all);
         }
         let Pass { mut found, unreadable } = pass;
-        found.read_only = !self.may_write();
+        found.read_only = !self.log.status.may_write();
         let after = self.rounds();
         found.corrected_bits = after.corrected_bits - before.corrected_bits;
         found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
-        found.weak_segments = self.segments.weak() + (after.moved_blocks - before.moved_blocks);
+        found.weak_segments = self.log.segments.weak() + (after.moved_blocks - before.moved_blocks);
         found.unreadable = unreadable.iter().map(|it| it.page).collect();
         found.unreadable.sort_unstable();
         found.lost = self.lost_in(&unreadable)?;
@@ -131,9 +132,9 @@ impl Server<'_> {
 
     /// The blocks that the table points to in these pages, but for those in segments that were erased since.
     fn lost_in(&mut self, unreadable: &[Unreadable]) -> Result<Vec<u32>> {
-        let shape = self.shape;
+        let shape = self.log.shape;
         let is_there =
-            |it: &&Unreadable| self.segments.get(shape.medium.block_of(it.page)).erases == it.erases;
+            |it: &&Unreadable| self.log.segments.get(shape.medium.block_of(it.page)).erases == it.erases;
         let mut pages: Vec<u32> = unreadable.iter().filter(is_there).map(|it| it.page).collect();
         pages.sort_unstable();
         let mut lost = Vec::new();
@@ -148,23 +149,23 @@ impl Server<'_> {
 
     /// Has reads of segments counted.
     pub(crate) fn watch_reads(&mut self) {
-        self.flash.medium.sample_reads(SAMPLED, self.sequence);
+        self.log.flash.medium.sample_reads(SAMPLED, self.log.flash.sequence);
     }
 
     /// The patrol's progress so far.
     pub(crate) fn rounds(&self) -> Rounds {
-        let mut patrol = self.patrol.clone();
-        patrol.count_bits(self.flash.medium.corrected_bits());
-        patrol.count_rebuilt(self.flash.medium.rebuilt_pages());
+        let mut patrol = self.log.patrol.clone();
+        patrol.count_bits(self.log.flash.medium.corrected_bits());
+        patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         patrol.rounds()
     }
 
     /// Marks the segments that reads found near the limit of ECC, and those that were read too often.
     pub(crate) fn note_weak(&mut self) {
-        while let Some(block) = self.flash.medium.take_tired() {
+        while let Some(block) = self.log.flash.medium.take_tired() {
             self.note(block, |segment| segment.weak = true);
         }
-        for block in self.flash.medium.take_samples() {
+        for block in self.log.flash.medium.take_samples() {
             self.note(block, |segment| {
                 segment.reads = READS_MOST.min(segment.reads + 1);
                 segment.weak |= segment.reads == READS_MOST;
@@ -174,20 +175,15 @@ impl Server<'_> {
 
     /// Changes the line of a segment with data, for the next checkpoint.
     fn note(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
-        if self.segments.get(block).state.holds_data() {
-            self.segments.change(block, change);
-            self.patrol.note();
+        if self.log.segments.get(block).state.holds_data() {
+            self.log.segments.change(block, change);
+            self.log.patrol.note();
         }
-    }
-
-    /// True if the disk can be written.
-    pub(crate) fn may_write(&self) -> bool {
-        matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty)
     }
 
     /// Log pages of the chip.
     fn all_pages(&self) -> u32 {
-        self.shape.blocks * self.shape.pages
+        self.log.shape.blocks * self.log.shape.pages
     }
 
     /// Empties a segment that is weak.
@@ -200,60 +196,60 @@ impl Server<'_> {
 
     /// Makes a checkpoint for the patrol's place.
     fn save_patrol(&mut self) -> Result<()> {
-        if let Mode::Replayed { .. } = self.mode {
+        if let Mode::Replayed { .. } = self.log.status.mode {
             // The first change makes one.
             return self.admit_write();
         }
-        self.write_checkpoint(self.mode == Mode::Clean)
+        self.write_checkpoint(self.log.status.mode == Mode::Clean)
     }
 
     /// Reads the next pages of the pass.
     fn patrol_pages(&mut self, pass: &mut Pass) -> Result<()> {
-        if self.patrol.rounds().page == 0 {
-            if !self.roots.are_sound(&mut self.flash.medium)? {
+        if self.log.patrol.rounds().page == 0 {
+            if !self.log.recorded.roots.are_sound(&mut self.log.flash.medium)? {
                 self.renew_roots(pass)?;
             }
-            self.patrol.move_to(self.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
+            self.log.patrol.move_to(self.log.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
         }
         let (mut read, mut passed) = (0, 0);
-        while read < PAGES && passed < SEGMENTS && self.patrol.rounds().page < self.all_pages() {
-            let page = self.patrol.rounds().page;
-            let (block, index) = (self.shape.medium.block_of(page), self.shape.medium.index_of(page));
-            let next = self.shape.page(Place { block: block + 1, index: 0 });
+        while read < PAGES && passed < SEGMENTS && self.log.patrol.rounds().page < self.all_pages() {
+            let page = self.log.patrol.rounds().page;
+            let (block, index) = (self.log.shape.medium.block_of(page), self.log.shape.medium.index_of(page));
+            let next = self.log.shape.page(Place { block: block + 1, index: 0 });
             if !self.is_patrolled(block) {
-                self.patrol.move_to(next);
+                self.log.patrol.move_to(next);
                 passed += 1;
                 continue;
             }
             self.patrol_page(Place { block, index }, pass)?;
-            self.patrol.move_to(page + 1);
+            self.log.patrol.move_to(page + 1);
             read += 1;
             if page + 1 == next {
                 self.end_segment(block, pass)?;
             }
         }
-        if self.patrol.rounds().page >= self.all_pages() {
-            self.patrol.end_pass();
+        if self.log.patrol.rounds().page >= self.all_pages() {
+            self.log.patrol.end_pass();
         }
         Ok(())
     }
 
     /// True if a segment holds something. The roots' own are looked at apart.
     fn is_patrolled(&self, block: u32) -> bool {
-        let state = self.segments.get(block).state;
-        state.holds_data() || (state == State::Checkpoint && !self.roots.holds(block))
+        let state = self.log.segments.get(block).state;
+        state.holds_data() || (state == State::Checkpoint && !self.log.recorded.roots.holds(block))
     }
 
     /// Reads a page.
     fn patrol_page(&mut self, place: Place, pass: &mut Pass) -> Result<()> {
-        let page = self.shape.page(place);
-        match self.flash.medium.read_anew(page) {
+        let page = self.log.shape.page(place);
+        match self.log.flash.medium.read_anew(page) {
             // Its segment was ended early or is being filled, or it was passed over.
             Err(Fault::Erased(_)) => return Ok(()),
             Ok(_) => {}
             Err(Fault::Chip(error)) => return Err(error.into()),
             Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
-                let erases = self.segments.get(place.block).erases;
+                let erases = self.log.segments.get(place.block).erases;
                 pass.unreadable.push(Unreadable { page, erases });
             }
         }
@@ -263,25 +259,25 @@ impl Server<'_> {
 
     /// Reads the parity of a segment after all its pages; a weak checkpoint goes elsewhere.
     fn end_segment(&mut self, block: u32, pass: &mut Pass) -> Result<()> {
-        let state = self.segments.get(block).state;
-        let is_whole = state == State::Open || self.flash.medium.has_parity(block)?;
+        let state = self.log.segments.get(block).state;
+        let is_whole = state == State::Open || self.log.flash.medium.has_parity(block)?;
         if !is_whole {
-            self.flash.medium.call_tired(block);
+            self.log.flash.medium.call_tired(block);
         }
         if state != State::Checkpoint {
             self.note_weak();
             return Ok(());
         }
-        let is_here = |it: &Unreadable| self.shape.medium.block_of(it.page) == block;
+        let is_here = |it: &Unreadable| self.log.shape.medium.block_of(it.page) == block;
         let has_unreadable = pass.unreadable.iter().any(is_here);
         pass.unreadable.retain(|it| !is_here(it));
-        if self.map.holds(block) {
-            if has_unreadable || self.flash.medium.has_tired() {
+        if self.map.log.holds(block) {
+            if has_unreadable || self.log.flash.medium.has_tired() {
                 self.mend_map(block, pass)?;
             }
             return Ok(());
         }
-        if has_unreadable || self.flash.medium.has_tired() {
+        if has_unreadable || self.log.flash.medium.has_tired() {
             self.renew_roots(pass)?;
         }
         Ok(())
@@ -290,11 +286,11 @@ impl Server<'_> {
     /// Has the leaves of the translation table moved out of a segment that is weak.
     fn mend_map(&mut self, block: u32, pass: &mut Pass) -> Result<()> {
         pass.found.weak_roots = true;
-        if !self.may_write() {
+        if !self.log.status.may_write() {
             return Ok(());
         }
         self.admit_write()?;
-        self.map.call_weak(block);
+        self.map.log.call_weak(block);
         self.empty_weak_map()?;
         self.checkpoint()?;
         self.note_weak();
@@ -304,15 +300,15 @@ impl Server<'_> {
     /// Writes the checkpoint, its records and the anchors to other segments.
     fn renew_roots(&mut self, pass: &mut Pass) -> Result<()> {
         pass.found.weak_roots = true;
-        if !self.may_write() {
+        if !self.log.status.may_write() {
             return Ok(());
         }
         self.admit_write()?;
         self.checkpoint()?;
         // As long as there are two, for full roots may need them.
-        if self.policies.wear.free() >= 2 {
-            self.roots.turn_over();
-            self.write_record(self.record.clean)?;
+        if self.log.policies.wear.free() >= 2 {
+            self.log.recorded.roots.turn_over();
+            self.write_record(self.log.recorded.record.clean)?;
         }
         self.note_weak();
         Ok(())

@@ -13,7 +13,7 @@ impl Server<'_> {
     /// # Errors
     /// As [`Server::quick_scrub`].
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
-        let shape = self.shape.medium;
+        let shape = self.log.shape.medium;
         if shape.has_signatures() { Ok(()) } else { Err(FtlError::NoSignatures { parity: shape.parity() }) }
     }
 
@@ -26,21 +26,21 @@ impl Server<'_> {
     /// areas.
     pub(crate) fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
-        let shape = self.shape.medium;
+        let shape = self.log.shape.medium;
         let before = self.rounds();
         let mut found = Scrubbed::default();
         let mut next = ANCHOR_BLOCKS;
         self.note_weak();
         loop {
             // The chip's life may end meanwhile.
-            if self.segments.weak() > 0 && self.may_write() {
+            if self.log.segments.weak() > 0 && self.log.status.may_write() {
                 self.mend_one()?;
-            } else if next < self.shape.blocks {
-                let state = self.segments.get(next).state;
+            } else if next < self.log.shape.blocks {
+                let state = self.log.segments.get(next).state;
                 if state.holds_data() && state != State::Open {
                     found.spare_areas += u64::from(shape.pages() + shape.parity());
-                    if !self.flash.medium.has_fitting_signatures(next)? {
-                        self.flash.medium.call_tired(next);
+                    if !self.log.flash.medium.has_fitting_signatures(next)? {
+                        self.log.flash.medium.call_tired(next);
                         self.note_weak();
                     }
                 }
@@ -48,10 +48,10 @@ impl Server<'_> {
             } else {
                 break;
             }
-            progress(next, self.shape.blocks);
+            progress(next, self.log.shape.blocks);
         }
-        found.read_only = !self.may_write();
-        found.weak_segments = self.segments.weak() + (self.rounds().moved_blocks - before.moved_blocks);
+        found.read_only = !self.log.status.may_write();
+        found.weak_segments = self.log.segments.weak() + (self.rounds().moved_blocks - before.moved_blocks);
         Ok(found)
     }
 }

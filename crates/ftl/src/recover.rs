@@ -154,10 +154,10 @@ fn pages_through(place: Place) -> u16 {
 impl<'c> Server<'c> {
     /// Takes in the pages of a range. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
-        let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
+        let heads = self.log.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
         let mut gathered = Gathered {
             since: range.since,
-            newest: Newest::new(self.table.len(), range.since),
+            newest: Newest::new(self.map.table.len(), range.since),
             trimmed: Vec::new(),
             unread_trims: Vec::new(),
             gaps: Gaps::default(),
@@ -179,26 +179,26 @@ impl<'c> Server<'c> {
         latest.map_or(Ok(()), |latest| self.take_latest(range, latest, &mut gathered))?;
         if range.trust.sure < Sure::Alone {
             let alone = self.find_alone(&gathered)?;
-            self.unsure.note_alone(alone);
+            self.log.aftermath.unsure.note_alone(alone);
         }
         self.take_gaps(range, gathered)
     }
 
     fn surveyor(&mut self) -> Surveyor<'_, 'c> {
-        let (surveys, flash) = (&mut self.surveys, &mut self.flash);
-        Surveyor { surveys, flash, shape: self.shape, leaves_out_last: false }
+        let (surveys, flash) = (&mut self.log.aftermath.surveys, &mut self.log.flash);
+        Surveyor { surveys, flash, shape: self.log.shape, leaves_out_last: false }
     }
 
     /// True if the last summary of a segment does not count, for it may fade.
     fn leaves_out_last(&self, range: Range, block: u32) -> bool {
-        range.trust.sure < Sure::Alone && self.unsure.alone().contains(&block)
+        range.trust.sure < Sure::Alone && self.log.aftermath.unsure.alone().contains(&block)
     }
 
     /// The segments of which the last page is written twice and may fade: it has no copy, and nothing proves that it was
     /// complete when the power went.
     fn find_alone(&mut self, gathered: &Gathered) -> Result<Vec<u32>> {
         let mut alone: Vec<u32> = gathered.alone.into_iter().collect();
-        for summary in tails::unproved(&self.shape, &gathered.gaps.tails, &self.record) {
+        for summary in tails::unproved(&self.log.shape, &gathered.gaps.tails, &self.log.recorded.record) {
             if !self.surveyor().is_second(summary)? {
                 alone.push(summary.block);
             }
@@ -214,11 +214,12 @@ impl<'c> Server<'c> {
         head: Option<&Head>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
-        let segment = self.segments.get(block);
+        let segment = self.log.segments.get(block);
         let is_of_log = !matches!(segment.state, State::Bad | State::Anchor | State::Checkpoint);
         let mut own_gaps = Gaps::default();
         let is_left_out = range.without == Some(block);
-        let may_be_gone = self.record.opened.as_ref().is_none_or(|opened| opened.contains(&block));
+        let may_be_gone =
+            self.log.recorded.record.opened.as_ref().is_none_or(|opened| opened.contains(&block));
         let known = head.map(|head| Known { contents: &head.contents, may_be_gone });
         let found = match is_of_log && !is_left_out {
             true => {
@@ -228,10 +229,10 @@ impl<'c> Server<'c> {
             }
             false => None,
         };
-        let void = self.identity.void;
+        let void = self.log.recorded.identity.void;
         let is_void = |found: &Surveyed| void.block == block && found.last < void.sequence;
         if is_left_out || found.as_ref().is_some_and(is_void) {
-            self.segments.change(block, |segment| segment.state = State::Free);
+            self.log.segments.change(block, |segment| segment.state = State::Free);
             return Ok(None);
         }
         gaps.places.append(&mut own_gaps.places);
@@ -254,7 +255,7 @@ impl<'c> Server<'c> {
             self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
         }
         // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
-        let is_last = latest.last >= self.identity.void.sequence;
+        let is_last = latest.last >= self.log.recorded.identity.void.sequence;
         let newest = latest.newest.take().filter(|_| is_last);
         let left_out = match newest {
             Some(newest) if newest.tag.kind == Kind::Data && !range.trust.is_newest_sure() => {
@@ -298,17 +299,17 @@ impl<'c> Server<'c> {
 
     /// True if a block can be read where the table has it, as the same write left it.
     pub(crate) fn is_stored(&mut self, entry: Entry) -> Result<bool> {
-        let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+        let addr = if entry.lba < self.map.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
         Ok(self.entry_at(addr)? == Some(entry))
     }
 
     /// The content of a slot, by the tag of its page; `None` if that cannot be read.
     pub(crate) fn entry_at(&mut self, addr: Addr) -> Result<Option<Entry>> {
-        let (place, slot) = self.shape.place(addr);
-        if place.block >= self.shape.blocks {
+        let (place, slot) = self.log.shape.place(addr);
+        if place.block >= self.log.shape.blocks {
             return Ok(None);
         }
-        let found = self.flash.read_twice(place)?.of_kind(Kind::Data);
+        let found = self.log.flash.read_twice(place)?.of_kind(Kind::Data);
         Ok(found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()))
     }
 
@@ -346,21 +347,21 @@ impl<'c> Server<'c> {
     /// The pages that the checkpoint names, and the places of those that cannot be read: they faded, or died.
     fn named_unsure(&mut self) -> Result<(Vec<Held>, Vec<Place>)> {
         let (mut found, mut unread) = (Vec::new(), Vec::new());
-        for (place, sequence) in self.unsure.named() {
+        for (place, sequence) in self.log.aftermath.unsure.named() {
             // It was left alone until now.
-            self.segments.change(place.block, |segment| {
+            self.log.segments.change(place.block, |segment| {
                 if segment.state == State::Stuck {
                     segment.state = State::Sealed;
                 }
             });
-            if let Some(held) = self.unsure.known(place, sequence) {
+            if let Some(held) = self.log.aftermath.unsure.known(place, sequence) {
                 found.push(held);
                 continue;
             }
-            match self.flash.read_twice(place)? {
+            match self.log.flash.read_twice(place)? {
                 Found::Page(tag, page) if tag.kind == Kind::Data && tag.sequence == sequence => {
                     let held = Held { place, tag, page };
-                    self.unsure.remember(held.clone());
+                    self.log.aftermath.unsure.remember(held.clone());
                     found.push(held);
                 }
                 Found::Unproved => unread.push(place),
@@ -382,15 +383,15 @@ impl<'c> Server<'c> {
         }
         for Held { place, page, .. } in &held {
             // Should the start begin anew.
-            self.flash.medium.pin(self.shape.page(*place), page.clone());
+            self.log.flash.medium.pin(self.log.shape.page(*place), page.clone());
             let used = pages_through(*place);
-            self.segments.change(place.block, |segment| {
+            self.log.segments.change(place.block, |segment| {
                 if segment.state != State::Bad {
                     (segment.state, segment.used) = (State::Stuck, segment.used.max(used));
                 }
             });
         }
-        self.unsure.keep(held);
+        self.log.aftermath.unsure.keep(held);
     }
 
     /// A page without the entries that a later page holds or takes back; `None` if nothing is left.
@@ -401,7 +402,7 @@ impl<'c> Server<'c> {
             later().flat_map(|(_, ranges)| ranges).any(|(first, end)| (*first..*end).contains(&lba))
         };
         for entry in &mut page.tag.entries {
-            let is_older = entry.lba >= self.table.len()
+            let is_older = entry.lba >= self.map.table.len()
                 || is_trimmed(entry.lba)
                 || self.newest(&gathered.newest, entry.lba) > sequence;
             if is_older {
@@ -415,7 +416,7 @@ impl<'c> Server<'c> {
     /// promised, and the power went later.
     fn has_lost_originals(&mut self, page: &Held, gathered: &Gathered) -> Result<bool> {
         for entry in &page.tag.entries {
-            let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+            let addr = if entry.lba < self.map.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
             if addr.is_none() || addr == Addr::LOST {
                 continue;
             }
@@ -438,9 +439,9 @@ impl<'c> Server<'c> {
         let (place, sequence) = (page.place, page.tag.sequence);
         gathered.newest.add_lost(place, sequence);
         for (slot, entry) in (0..).zip(&page.tag.entries) {
-            if entry.lba < self.table.len() && self.newest(&gathered.newest, entry.lba) <= sequence {
+            if entry.lba < self.map.table.len() && self.newest(&gathered.newest, entry.lba) <= sequence {
                 gathered.newest.meet(entry.lba);
-                self.repoint(entry.lba, self.shape.addr(place, slot));
+                self.repoint(entry.lba, self.log.shape.addr(place, slot));
             }
         }
     }
@@ -453,7 +454,7 @@ impl<'c> Server<'c> {
         gathered: &mut Gathered,
     ) -> Result<()> {
         let Surveyed { block, contents, last, .. } = found;
-        self.sequence = self.sequence.max(last + 1);
+        self.log.flash.sequence = self.log.flash.sequence.max(last + 1);
         gathered.newest.see(last);
         gathered.newest.add_segment(block, &contents.sequences);
         gathered.touched.push((last, block));
@@ -468,7 +469,8 @@ impl<'c> Server<'c> {
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
         let mut gaps = core::mem::take(&mut gathered.gaps);
         let mut tails = core::mem::take(&mut gaps.tails);
-        let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
+        let Told { lost, mut unnamed, cut } =
+            gaps.named(&mut self.log.flash, &self.log.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
         let (mut missing, lost_trims) = (unnamed.clone(), gathered.lost_trims());
@@ -489,7 +491,7 @@ impl<'c> Server<'c> {
                 tail.tell(place);
             }
         }
-        let (shape, record) = (self.shape, self.record.clone());
+        let (shape, record) = (self.log.shape, self.log.recorded.record.clone());
         let judged = tails::judge(&shape, &tails, &record, &mut |block| self.is_needed(block))?;
         for (all, more) in [(&mut missing, judged.missing), (&mut unnamed, judged.unnamed)] {
             all.extend(more);
@@ -498,7 +500,7 @@ impl<'c> Server<'c> {
         }
         self.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
-            self.sequence = self.sequence.max(sequence + 1);
+            self.log.flash.sequence = self.log.flash.sequence.max(sequence + 1);
             Doubted { place, lbas }
         });
         let listed = judged.listed;
@@ -511,26 +513,28 @@ impl<'c> Server<'c> {
     fn is_missing(&self, place: Place, lost: &[Lost], found: Option<&Lost>, newest: &Newest) -> bool {
         let mut told = lost.iter().chain(found).filter(|lost| lost.place.block == place.block);
         let holds_trims = told.clone().any(|lost| lost.lbas.first() == Some(&TRIM_BLOCK));
-        (holds_trims || self.segments.get(place.block).valid > 0)
+        (holds_trims || self.log.segments.get(place.block).valid > 0)
             && (newest.has_behind(place) || told.any(|lost| lost.place.index > place.index))
     }
 
     /// True if something in a segment is needed; everything was replayed.
     fn is_needed(&mut self, block: u32) -> Result<bool> {
-        if self.segments.get(block).valid > 0 {
+        if self.log.segments.get(block).valid > 0 {
             self.count_off_all()?;
         }
-        Ok(self.segments.get(block).is_needed())
+        Ok(self.log.segments.get(block).is_needed())
     }
 
     /// The segments that were written since the checkpoint, or may have been: heads, and those that its record names.
     pub(crate) fn may_be_written(&self, heads: &[Head]) -> Vec<u32> {
-        let Some(opened) = &self.record.opened else { return (0..self.shape.blocks).collect() };
+        let Some(opened) = &self.log.recorded.record.opened else {
+            return (0..self.log.shape.blocks).collect();
+        };
         let mut blocks: Vec<u32> =
             heads.iter().map(|head| head.block).chain(opened.iter().copied()).collect();
         blocks.sort_unstable();
         blocks.dedup();
-        blocks.retain(|block| *block < self.shape.blocks);
+        blocks.retain(|block| *block < self.log.shape.blocks);
         blocks
     }
 
@@ -538,17 +542,17 @@ impl<'c> Server<'c> {
     /// segments written since the checkpoint, with their last sequence numbers. Those with room left are marked, and
     /// the one written last: a torn page may read as if it were sound.
     fn mark_without_parity(&mut self, touched: Vec<(u64, u32)>) -> Result<()> {
-        if !self.shape.has_parity() {
+        if !self.log.shape.has_parity() {
             return Ok(());
         }
         let last = touched.iter().max().copied();
         for (sequence, block) in touched {
-            let segment = self.segments.get(block);
-            let has_room = self.shape.has_room(segment.used.into(), segment.used.into());
+            let segment = self.log.segments.get(block);
+            let has_room = self.log.shape.has_room(segment.used.into(), segment.used.into());
             let is_doubted = has_room || last == Some((sequence, block));
             let is_written = matches!(segment.state, State::Sealed | State::Stuck);
-            if is_written && (is_doubted || !self.flash.medium.has_parity(block)?) {
-                self.segments.change(block, |segment| segment.weak = true);
+            if is_written && (is_doubted || !self.log.flash.medium.has_parity(block)?) {
+                self.log.segments.change(block, |segment| segment.weak = true);
             }
         }
         Ok(())
@@ -557,21 +561,23 @@ impl<'c> Server<'c> {
     /// Closes the heads of a clean checkpoint where segments have parity: that over their pages was in memory alone. There are
     /// some only if the cleaner had to make room while the checkpoint was made.
     pub(crate) fn end_without_parity(&mut self) {
-        if !self.shape.has_parity() {
+        if !self.log.shape.has_parity() {
             return;
         }
-        for Head { block, index, .. } in self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>() {
+        for Head { block, index, .. } in
+            self.log.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>()
+        {
             self.close_head(block, Some(index));
-            self.segments.change(block, |segment| segment.weak = true);
+            self.log.segments.change(block, |segment| segment.weak = true);
         }
     }
 
     /// The newest page of all, if it is one of these and its spare area can be read.
     fn doubted(&mut self, unnamed: &[Place]) -> Result<Option<Lost>> {
-        let newest = self.sequence;
+        let newest = self.log.flash.sequence;
         for place in unnamed {
-            let Some(tag) = self.flash.tag_of_lost(*place)? else { continue };
-            let is_lba = |entry: &Entry| entry.lba < self.table.len() || entry.lba == NO_BLOCK;
+            let Some(tag) = self.log.flash.tag_of_lost(*place)? else { continue };
+            let is_lba = |entry: &Entry| entry.lba < self.map.table.len() || entry.lba == NO_BLOCK;
             if tag.kind == Kind::Data && tag.sequence >= newest && tag.entries.iter().all(is_lba) {
                 let lbas = tag.entries.iter().map(|entry| entry.lba).collect();
                 let (place, sequence) = (*place, tag.sequence);
@@ -588,15 +594,15 @@ impl<'c> Server<'c> {
         let mut is_lost = false;
         newest.add_lost(place, sequence);
         for (slot, lba) in (0..).zip(lbas.iter().copied()) {
-            if lba >= self.table.len() || self.newest(newest, lba) >= sequence {
+            if lba >= self.map.table.len() || self.newest(newest, lba) >= sequence {
                 continue;
             }
             newest.meet(lba);
-            self.repoint(lba, self.shape.addr(place, slot));
+            self.repoint(lba, self.log.shape.addr(place, slot));
             is_lost = true;
         }
-        let (now, used) = (self.clock, pages_through(place));
-        self.segments.change(place.block, |segment| {
+        let (now, used) = (self.log.clock, pages_through(place));
+        self.log.segments.change(place.block, |segment| {
             if is_lost && segment.state == State::Free {
                 (segment.opened, segment.sealed, segment.changed) = (now, now, now);
             }
@@ -608,15 +614,15 @@ impl<'c> Server<'c> {
 
     /// True if the table still points blocks of a page there that cannot be read: they were not trimmed since.
     fn is_still_lost(&mut self, lost: &Lost) -> bool {
-        let is_there = |addr: Addr| !addr.is_none() && self.shape.place(addr).0 == lost.place;
-        lost.lbas.iter().any(|lba| self.table.find(*lba).is_some_and(is_there))
+        let is_there = |addr: Addr| !addr.is_none() && self.log.shape.place(addr).0 == lost.place;
+        lost.lbas.iter().any(|lba| self.map.table.find(*lba).is_some_and(is_there))
     }
 
     /// Closes a head that nothing was written to since.
     fn close_head(&mut self, block: u32, index: Option<u32>) {
         let Some(used) = index.and_then(|index| u16::try_from(index).ok()) else { return };
-        let now = self.clock;
-        self.segments.change(block, |segment| {
+        let now = self.log.clock;
+        self.log.segments.change(block, |segment| {
             (segment.state, segment.used) = (State::Sealed, used);
             (segment.sealed, segment.changed) = (now, now);
         });
@@ -625,17 +631,17 @@ impl<'c> Server<'c> {
     /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.
     fn newest(&mut self, newest: &Newest, lba: u32) -> u64 {
         // A block that was met is among the changes.
-        self.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.shape.place(addr).0))
+        self.map.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.log.shape.place(addr).0))
     }
 
     /// Points the table elsewhere. The old place is counted off at once if memory has it, and when its leaf is read
     /// otherwise.
     fn repoint(&mut self, lba: u32, addr: Addr) {
-        let Some(old) = self.table.find(lba) else {
-            self.table.set_unsettled(lba, addr);
+        let Some(old) = self.map.table.find(lba) else {
+            self.map.table.set_unsettled(lba, addr);
             return self.count(lba, Addr::NONE, addr);
         };
-        self.table.set(lba, addr);
+        self.map.table.set(lba, addr);
         self.count(lba, old, addr);
     }
 
@@ -645,7 +651,7 @@ impl<'c> Server<'c> {
         let mut still = Vec::new();
         for lba in lbas {
             let addr = self.addr(lba)?;
-            if !addr.is_none() && self.shape.place(addr).0 == place {
+            if !addr.is_none() && self.log.shape.place(addr).0 == place {
                 still.push(lba);
             }
         }
@@ -661,10 +667,10 @@ impl<'c> Server<'c> {
         gathered: &mut Gathered,
     ) -> Result<()> {
         let Gathered { since, newest, trimmed, unread_trims, .. } = gathered;
-        let shape = self.shape;
+        let shape = self.log.shape;
         let mut trims = false;
         for (index, (sequence, entries)) in (0..).zip(found.pages(&shape)) {
-            self.sequence = self.sequence.max(sequence + 1);
+            self.log.flash.sequence = self.log.flash.sequence.max(sequence + 1);
             if sequence < *since {
                 continue;
             }
@@ -674,31 +680,31 @@ impl<'c> Server<'c> {
                 if left_out == Some(index) {
                     continue;
                 }
-                match self.flash.read(place)?.of_kind(Kind::Trim) {
+                match self.log.flash.read(place)?.of_kind(Kind::Trim) {
                     Some((_, page)) => {
-                        trimmed.push((sequence, trims::decode(&page.payload, self.table.len())));
+                        trimmed.push((sequence, trims::decode(&page.payload, self.map.table.len())));
                     }
                     None => unread_trims.push((sequence, place)),
                 }
                 continue;
             }
             for (slot, entry) in (0..).zip(entries) {
-                if entry.lba >= self.table.len() {
+                if entry.lba >= self.map.table.len() {
                     continue;
                 }
                 if left_out != Some(index) && self.newest(newest, entry.lba) <= sequence {
                     newest.meet(entry.lba);
                     self.repoint(entry.lba, shape.addr(place, slot));
                 }
-                if entry.written.wrapping_sub(self.clock) < 1 << 31 {
-                    self.clock = entry.written;
+                if entry.written.wrapping_sub(self.log.clock) < 1 << 31 {
+                    self.log.clock = entry.written;
                 }
             }
         }
-        let (now, pages) = (self.clock, u32::try_from(found.sequences.len()).unwrap_or(u32::MAX));
+        let (now, pages) = (self.log.clock, u32::try_from(found.sequences.len()).unwrap_or(u32::MAX));
         // With the summary that told it, if one did.
         let used = u16::try_from((pages + shape.summaries.min(1)).min(shape.pages)).unwrap_or(u16::MAX);
-        self.segments.change(block, |segment| {
+        self.log.segments.change(block, |segment| {
             let class = found.class.min(MAX_CLASSES - 1);
             (segment.state, segment.class, segment.used) = (State::Sealed, class, used);
             (segment.erases, segment.trims) = (found.erases, trims);

@@ -11,8 +11,9 @@ use crate::error::{FtlError, Result};
 use crate::findings::Finding;
 use crate::recover::{Replayed, Sure, Trust};
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::Addr;
+use crate::status::Mode;
 use crate::survey::Surveys;
 use pumice_media::{AnyChip, Nand};
 
@@ -44,18 +45,21 @@ pub fn repair<N: Nand + Send + 'static>(
         // Taken for torn, as the caller accepts.
         let accepted = core::mem::take(&mut fixes.possibly_lost);
         fixes.lost.retain(|lba| !accepted.contains(lba));
-        ftl.doubted = None;
+        ftl.log.aftermath.doubted = None;
     }
     for lba in &fixes.lost {
         found.add("given-up", format!("block {lba} reads as zeros"));
     }
     if !options.dry_run {
         // Without a checkpoint nothing names the newest page, should the power go.
-        let mut trust =
-            Trust::GIVE_UP.with(if ftl.start == Start::Headers { Sure::Newest } else { Sure::Nothing });
+        let mut trust = Trust::GIVE_UP.with(if ftl.log.status.start == Start::Headers {
+            Sure::Newest
+        } else {
+            Sure::Nothing
+        });
         let freed = ftl.replay_to_serve(&mut trust)?;
         let undone = ftl.undo_or_trust(&replayed, trust)?;
-        ftl.surveys = Surveys::default();
+        ftl.log.aftermath.surveys = Surveys::default();
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
         ftl.hold_freed(named);
@@ -64,14 +68,14 @@ pub fn repair<N: Nand + Send + 'static>(
             let addr = ftl.addr(*lba)?;
             lost.extend(ftl.segment_of(addr));
         }
-        ftl.segments.hold(lost.into_iter().chain(replayed.tellers));
+        ftl.log.segments.hold(lost.into_iter().chain(replayed.tellers));
         ftl.apply(&fixes)?;
         if is_adrift {
-            ftl.sequence += SEQ_GAP;
+            ftl.log.flash.sequence += SEQ_GAP;
         }
         ftl.write_repair(undone, &fixes)?;
     }
-    let chip = ftl.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
+    let chip = ftl.log.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
     Ok((chip, found.into_list()))
 }
 
@@ -79,12 +83,12 @@ impl Server<'_> {
     /// Keeps the newest page in memory from here on until it is written once more. If it cannot be read, it counts as
     /// torn: its blocks are as they were before. Returns the segments of [`Server::take_in_alone`].
     fn replay_to_serve(&mut self, trust: &mut Trust) -> Result<Vec<u32>> {
-        if self.start == Start::Checkpoint {
+        if self.log.status.start == Start::Checkpoint {
             return Ok(Vec::new());
         }
-        let sequence = self.sequence;
+        let sequence = self.log.flash.sequence;
         self.replay(None, *trust)?;
-        self.sequence = self.sequence.max(sequence);
+        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
         let freed = self.take_in_alone(trust, &mut Replayed::default())?;
         self.count_off_all()?;
         Ok(freed)
@@ -97,24 +101,26 @@ impl Server<'_> {
             self.set_addr(*lba, *addr)?;
         }
         for (block, erases) in &fixes.erases {
-            self.segments.change(*block, |segment| segment.erases = *erases);
+            self.log.segments.change(*block, |segment| segment.erases = *erases);
         }
-        for slot in &mut self.heads {
+        for slot in &mut self.log.heads.open {
             let Some(head) =
                 slot.take_if(|head| fixes.heads.contains(&head.block) || fixes.bad.contains(&head.block))
             else {
                 continue;
             };
-            let used = u16::try_from(self.shape.pages).unwrap_or(u16::MAX);
-            self.segments.change(head.block, |segment| (segment.state, segment.used) = (State::Sealed, used));
+            let used = u16::try_from(self.log.shape.pages).unwrap_or(u16::MAX);
+            self.log
+                .segments
+                .change(head.block, |segment| (segment.state, segment.used) = (State::Sealed, used));
         }
         self.count_valid()?;
-        for block in 0..self.shape.blocks {
-            if self.unsure.is_in(block) {
+        for block in 0..self.log.shape.blocks {
+            if self.log.aftermath.unsure.is_in(block) {
                 // It is left alone until its blocks are written once more, though the table does not point there.
                 continue;
             }
-            self.segments.change(block, |segment| match segment.state {
+            self.log.segments.change(block, |segment| match segment.state {
                 State::Free if fixes.bad.contains(&block) => segment.state = State::Bad,
                 State::Sealed | State::Stuck if segment.valid == 0 => segment.state = State::Free,
                 // Unreadable blocks are given up.
@@ -122,50 +128,54 @@ impl Server<'_> {
                 _ => {}
             });
         }
-        let bad = self.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
-        let failures = self.segments.failures().min(u32::try_from(bad).unwrap_or(u32::MAX));
-        self.segments.set_failures(failures);
-        fixes.map.iter().for_each(|block| self.map.call_weak(*block));
+        let bad = self.log.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
+        let failures = self.log.segments.failures().min(u32::try_from(bad).unwrap_or(u32::MAX));
+        self.log.segments.set_failures(failures);
+        fixes.map.iter().for_each(|block| self.map.log.call_weak(*block));
         Ok(())
     }
 
     /// Writes a checkpoint with new roots, and moves blocks out of segments with wrong headers.
     fn write_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
-        self.mode = Mode::Dirty;
+        self.log.status.mode = Mode::Dirty;
         self.hand_out();
         if undone {
             self.write_void()?;
         }
-        if self.start == Start::Headers {
+        if self.log.status.start == Start::Headers {
             // Copies are told by their tags alone, as everything is until there is a checkpoint.
             self.make_room(self.wanted() + FREE_WANTED)?;
         }
         if !self.is_covered() {
             return Err(FtlError::WornOut);
         }
-        self.roots.find_ends(&mut self.flash.medium)?;
-        self.roots.turn_over();
-        match self.start {
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        self.log.recorded.roots.turn_over();
+        match self.log.status.start {
             // Nothing may follow a record that says that nothing does.
             Start::Checkpoint => self.write_record(false)?,
             Start::Recovered | Start::Headers => self.checkpoint_unsure(false)?,
         }
         for block in &fixes.empty {
-            if self.segments.get(*block).state == State::Sealed && self.policies.selector.remove(*block) {
+            if self.log.segments.get(*block).state == State::Sealed
+                && self.log.policies.selector.remove(*block)
+            {
                 self.clean_victim(*block)?;
             }
         }
         for block in &fixes.bad {
-            if self.segments.get(*block).state == State::Sealed && self.policies.selector.remove(*block) {
+            if self.log.segments.get(*block).state == State::Sealed
+                && self.log.policies.selector.remove(*block)
+            {
                 self.move_out(*block)?;
                 self.commit()?;
             }
-            self.segments.change(*block, |segment| segment.state = State::Bad);
+            self.log.segments.change(*block, |segment| segment.state = State::Bad);
         }
         self.empty_weak_map()?;
         // The roots and the newest page may have taken what was kept for it.
         self.make_room(self.wanted())?;
         self.write_checkpoint(true)?;
-        Ok(self.flash.medium.flush()?)
+        Ok(self.log.flash.medium.flush()?)
     }
 }

@@ -10,8 +10,9 @@ use crate::error::{FtlError, Result};
 use crate::layout::RawRecord;
 use crate::listed::{RECORDED_MOST, Told};
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::Shape;
+use crate::status::Mode;
 use crate::stream::segments_at_most;
 use crate::supply::OFFERED;
 
@@ -45,9 +46,9 @@ impl Server<'_> {
     /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
     /// free.
     pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
-        if self.roots.is_nearly_full(ROOM_LEAST) && self.policies.wear.free() >= 2 {
-            self.roots.turn_over();
-            self.write_record(self.record.clean)?;
+        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) && self.log.policies.wear.free() >= 2 {
+            self.log.recorded.roots.turn_over();
+            self.write_record(self.log.recorded.record.clean)?;
         }
         Ok(())
     }
@@ -55,15 +56,15 @@ impl Server<'_> {
     /// Moves the record of the last checkpoint before a new one takes segments, if its own record has no place, as
     /// after some cuts. The move gives back as many segments as it takes.
     pub(crate) fn move_full_roots(&mut self) -> Result<()> {
-        self.roots.find_ends(&mut self.flash.medium)?;
-        if self.record.segments.is_empty() {
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        if self.log.recorded.record.segments.is_empty() {
             return Ok(());
         }
         // If the record did not hold after the segments were taken, none might be left for it.
-        if self.roots.is_doubted() && self.policies.wear.free() <= self.wanted() {
+        if self.log.recorded.roots.is_doubted() && self.log.policies.wear.free() <= self.wanted() {
             self.write_record(false)?;
         }
-        if self.roots.is_full() {
+        if self.log.recorded.roots.is_full() {
             self.make_room(1)?;
             self.write_record(false)?;
         }
@@ -72,11 +73,11 @@ impl Server<'_> {
 
     /// Frees the other of two segments taken for records after one of them failed.
     fn forget_abandoned(&mut self) {
-        for block in 0..self.shape.blocks {
-            let is_part = self.record.segments.contains(&block) || self.map.holds(block);
-            let is_needed = self.roots.holds(block) || is_part;
-            if self.segments.get(block).state == State::Checkpoint && !is_needed {
-                self.segments.change(block, |segment| segment.state = State::Free);
+        for block in 0..self.log.shape.blocks {
+            let is_part = self.log.recorded.record.segments.contains(&block) || self.map.log.holds(block);
+            let is_needed = self.log.recorded.roots.holds(block) || is_part;
+            if self.log.segments.get(block).state == State::Checkpoint && !is_needed {
+                self.log.segments.change(block, |segment| segment.state = State::Free);
                 self.hand_back(block);
             }
         }
@@ -87,9 +88,9 @@ impl Server<'_> {
     fn take_for_record(&mut self) -> Result<u32> {
         loop {
             // In a clean state the record on the chip says that nothing follows it.
-            let has_moved = self.mode == Mode::Dirty && self.make_room(1)?;
-            self.record.clean &= !has_moved;
-            if self.policies.wear.free() == 0 {
+            let has_moved = self.log.status.mode == Mode::Dirty && self.make_room(1)?;
+            self.log.recorded.record.clean &= !has_moved;
+            if self.log.policies.wear.free() == 0 {
                 return Err(FtlError::WornOut);
             }
             if let Some(block) = self.take_free(0)? {
@@ -100,44 +101,49 @@ impl Server<'_> {
 
     /// Writes an anchor that says which segment counts for nothing.
     pub(crate) fn write_void(&mut self) -> Result<()> {
-        self.roots.find_ends(&mut self.flash.medium)?;
-        let mut roots = self.roots.clone();
-        roots.change_own(self.identity.own_bytes(&self.shape).to_vec());
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        let mut roots = self.log.recorded.roots.clone();
+        roots.change_own(self.log.recorded.identity.own_bytes(&self.log.shape).to_vec());
         let done = roots.write_anchor(self);
-        self.roots = roots;
+        self.log.recorded.roots = roots;
         match done {
-            Err(FtlError::Chip(error)) => self.fail(error),
+            Err(FtlError::Chip(error)) => self.log.status.fail(error),
             done => done,
         }
     }
 
     /// The segments that the record being written names: those that were opened, and those that may be soon.
     fn named(&mut self) -> Option<Vec<u32>> {
-        if self.record.clean {
-            return self.opened.name(core::iter::empty(), core::iter::empty(), usize::MAX);
+        if self.log.recorded.record.clean {
+            return self.log.recorded.opened.name(core::iter::empty(), core::iter::empty(), usize::MAX);
         }
-        let geometry = self.flash.medium.chip().geometry();
-        let shape = record_shape(&self.shape, self.table.len(), &geometry)?;
-        let taken = record_bytes(self.record.segments.len() + self.record.listed.len());
+        let geometry = self.log.flash.medium.chip().geometry();
+        let shape = record_shape(&self.log.shape, self.map.table.len(), &geometry)?;
+        let taken =
+            record_bytes(self.log.recorded.record.segments.len() + self.log.recorded.record.listed.len());
         debug_assert!(taken <= shape.payload(), "a record of {taken} bytes");
         let room = shape.payload().saturating_sub(taken) / size_of::<u32>();
-        self.policies.wear.offer();
+        self.log.policies.wear.offer();
         // Where few are free, those that will be cleaned next are opened soon.
-        let victims = self.segments.emptiest(OFFERED - self.policies.wear.offered().count());
-        self.opened.name(self.policies.wear.offered(), self.waiting.free().chain(victims), room)
+        let victims = self.log.segments.emptiest(OFFERED - self.log.policies.wear.offered().count());
+        self.log.recorded.opened.name(
+            self.log.policies.wear.offered(),
+            self.log.waiting.free().chain(victims),
+            room,
+        )
     }
 
     /// Takes a free segment for a head, which the record names by then. While a record is being written, only segments
     /// that it and the last one name are taken.
     pub(crate) fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
         let (mut found, mut passed) = (None, Vec::new());
-        while let Some(block) = self.policies.wear.allocate(Class(class)) {
-            if self.opened.may_be(block) {
-                self.opened.add(block);
+        while let Some(block) = self.log.policies.wear.allocate(Class(class)) {
+            if self.log.recorded.opened.may_be(block) {
+                self.log.recorded.opened.add(block);
                 found = Some(block);
                 break;
             }
-            if self.opened.is_recording() {
+            if self.log.recorded.opened.is_recording() {
                 passed.push(block);
             } else {
                 // Free until it is named: the record may need a segment itself.
@@ -154,11 +160,11 @@ impl Server<'_> {
 
     /// Has the record name a segment that was taken already; false if there may be no room for the record.
     pub(crate) fn name_taken(&mut self, block: u32) -> Result<bool> {
-        let is_named = self.opened.may_be(block);
-        if !is_named && (self.opened.is_recording() || self.policies.wear.free() == 0) {
+        let is_named = self.log.recorded.opened.may_be(block);
+        if !is_named && (self.log.recorded.opened.is_recording() || self.log.policies.wear.free() == 0) {
             return Ok(false);
         }
-        self.opened.add(block);
+        self.log.recorded.opened.add(block);
         if !is_named {
             self.write_record(false)?;
         }
@@ -167,27 +173,28 @@ impl Server<'_> {
 
     /// The segments that the record being written lists, where pages have no tags of their own.
     fn listed_for_record(&self) -> Vec<u32> {
-        if self.shape.tagged {
+        if self.log.shape.tagged {
             return Vec::new();
         }
-        let is_open = |block| self.segments.get(block).state == State::Open;
+        let is_open = |block| self.log.segments.get(block).state == State::Open;
         // Others may be erased before there is a later summary.
-        let is_needed = |block| is_open(block) || self.segments.get(block).is_needed();
-        let listed = self.listed.for_record(is_open).into_iter().filter(|place| is_needed(place.block));
-        listed.map(|place| self.shape.page(place)).collect()
+        let is_needed = |block| is_open(block) || self.log.segments.get(block).is_needed();
+        let listed =
+            self.log.recorded.listed.for_record(is_open).into_iter().filter(|place| is_needed(place.block));
+        listed.map(|place| self.log.shape.page(place)).collect()
     }
 
     /// Has the record list the segments that a commit wrote to, and that nothing elsewhere tells, if there is room for it.
     pub(crate) fn record_untold(&mut self) -> Result<()> {
-        if self.shape.tagged
-            || self.mode != Mode::Dirty
-            || self.opened.is_recording()
-            || !self.listed.is_untold()
+        if self.log.shape.tagged
+            || self.log.status.mode != Mode::Dirty
+            || self.log.recorded.opened.is_recording()
+            || !self.log.recorded.listed.is_untold()
         {
             return Ok(());
         }
-        self.roots.find_ends(&mut self.flash.medium)?;
-        if self.roots.is_full() && self.policies.wear.free() < 2 {
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        if self.log.recorded.roots.is_full() && self.log.policies.wear.free() < 2 {
             return Ok(());
         }
         self.write_record(false)
@@ -196,34 +203,36 @@ impl Server<'_> {
     /// Writes the record of the newest checkpoint anew, with its news since then.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
-        self.roots.find_ends(&mut self.flash.medium)?;
-        self.record.clean = clean;
-        self.opened.begin();
-        let mut roots = self.roots.clone();
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        self.log.recorded.record.clean = clean;
+        self.log.recorded.opened.begin();
+        let mut roots = self.log.recorded.roots.clone();
         let done = roots.secure(self).and_then(|()| roots.write(self));
-        self.roots = roots;
+        self.log.recorded.roots = roots;
         if done.is_err() {
-            self.opened.doubt();
+            self.log.recorded.opened.doubt();
         }
         match done {
             Ok(left) => {
-                self.opened.recorded();
-                let medium = self.shape.medium;
-                let listed = self.record.listed.iter().map(|page| medium.block_of(*page));
-                self.listed.tell(listed, Told::Record);
+                self.log.recorded.opened.recorded();
+                let medium = self.log.shape.medium;
+                let listed = self.log.recorded.record.listed.iter().map(|page| medium.block_of(*page));
+                self.log.recorded.listed.tell(listed, Told::Record);
                 for block in left {
-                    if self.segments.get(block).state == State::Checkpoint && !self.roots.holds(block) {
-                        self.segments.change(block, |segment| segment.state = State::Free);
+                    if self.log.segments.get(block).state == State::Checkpoint
+                        && !self.log.recorded.roots.holds(block)
+                    {
+                        self.log.segments.change(block, |segment| segment.state = State::Free);
                         self.hand_back(block);
                     }
                 }
                 Ok(())
             }
             Err(FtlError::WornOut) => {
-                self.mode = Mode::WornOut;
+                self.log.status.mode = Mode::WornOut;
                 Err(FtlError::WornOut)
             }
-            Err(FtlError::Chip(error)) => self.fail(error),
+            Err(FtlError::Chip(error)) => self.log.status.fail(error),
             Err(error) => Err(error),
         }
     }
@@ -233,22 +242,22 @@ impl<'c> Keeper<'c> for Server<'c> {
     type Error = FtlError;
 
     fn medium(&mut self) -> &mut Medium<'c> {
-        &mut self.flash.medium
+        &mut self.log.flash.medium
     }
 
     fn next_seq(&mut self) -> u64 {
-        self.next_sequence()
+        self.log.flash.next_sequence()
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {
         self.forget_abandoned();
         let first = self.take_for_record()?;
-        self.segments.change(first, |segment| segment.state = State::Checkpoint);
+        self.log.segments.change(first, |segment| segment.state = State::Checkpoint);
         // The first record has no blocks to use again.
-        let is_first = self.roots.blocks().next().is_none();
+        let is_first = self.log.recorded.roots.blocks().next().is_none();
         let second = if is_first { Some(self.take_for_record()?) } else { self.take_free(0)? };
         let Some(second) = second else { return Ok(Taken::One(first)) };
-        self.segments.change(second, |segment| segment.state = State::Checkpoint);
+        self.log.segments.change(second, |segment| segment.state = State::Checkpoint);
         Ok(Taken::Both([first, second]))
     }
 
@@ -257,15 +266,15 @@ impl<'c> Keeper<'c> for Server<'c> {
     }
 
     fn failing(&mut self, block: u32) {
-        self.segments.change(block, |segment| segment.state = State::Bad);
-        self.waiting.doom(block);
+        self.log.segments.change(block, |segment| segment.state = State::Bad);
+        self.log.waiting.doom(block);
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
-        self.record.sequence = self.sequence;
-        self.record.listed = self.listed_for_record();
-        self.record.opened = self.named();
-        Ok(self.record.encode(&self.identity.disk_bytes(&self.shape)))
+        self.log.recorded.record.sequence = self.log.flash.sequence;
+        self.log.recorded.record.listed = self.listed_for_record();
+        self.log.recorded.record.opened = self.named();
+        Ok(self.log.recorded.record.encode(&self.log.recorded.identity.disk_bytes(&self.log.shape)))
     }
 
     fn chip_error(error: NandError) -> FtlError {
@@ -291,16 +300,16 @@ mod tests {
         create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
         let mut disk = served(chip);
         disk.admit_write().unwrap();
-        while disk.policies.wear.free() > 1 {
+        while disk.log.policies.wear.free() > 1 {
             disk.take_free(0).unwrap();
         }
         for _ in 0..20 {
-            disk.roots.turn_over();
+            disk.log.recorded.roots.turn_over();
             disk.write_record(false).unwrap();
-            assert_eq!(disk.policies.wear.free(), 1);
+            assert_eq!(disk.log.policies.wear.free(), 1);
         }
-        let held: alloc::vec::Vec<u32> = disk.roots.blocks().collect();
-        let disk = Server::open(disk.flash.medium.into_chip(), OpenOptions::default()).unwrap();
-        assert!(disk.roots.is_whole() && disk.roots.blocks().eq(held));
+        let held: alloc::vec::Vec<u32> = disk.log.recorded.roots.blocks().collect();
+        let disk = Server::open(disk.log.flash.medium.into_chip(), OpenOptions::default()).unwrap();
+        assert!(disk.log.recorded.roots.is_whole() && disk.log.recorded.roots.blocks().eq(held));
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn seek(nand: AnyChip<'_>, uuid: [u8; 16]) -> Result<Sought<'_>> {
         if !sought.has_faded {
             break;
         }
-        sought = seek_once(sought.ftl.flash.medium.into_chip(), uuid)?;
+        sought = seek_once(sought.ftl.log.flash.medium.into_chip(), uuid)?;
     }
     Ok(sought)
 }

@@ -1,96 +1,27 @@
-//! The server: its state in memory, and the paths that all others share.
+//! The server: its parts in memory, and the paths that all others share.
 
-use alloc::vec::Vec;
+use pumice_cleaning::{Class, Old};
+use pumice_flashlog::Roots;
 
-use pumice_cleaning::{Class, Old, Params};
-use pumice_flashlog::{Patrol, Roots, Rounds};
-use pumice_media::NandError;
-
-use crate::counters::{Counters, Start};
-use crate::error::{FtlError, Missing, Result};
+use crate::error::{FtlError, Result};
 use crate::flash::Flash;
-use crate::gaps::Doubted;
-use crate::head::{HEADS, Head};
+use crate::head::Head;
 use crate::identity::Identity;
 use crate::layout::Kind;
-use crate::listed::Listed;
-use crate::map_log::MapLog;
-use crate::moving::Cleaner;
-use crate::opened::Opened;
-use crate::policy::Policies;
-use crate::record::Record;
-use crate::segments::{Segments, State};
+use crate::log::Log;
+use crate::map::Map;
+use crate::segments::State;
 use crate::shape::{Addr, Shape};
-use crate::stream::{map_segments, segments_at_most};
-use crate::survey::Surveys;
-use crate::table::Table;
+use crate::status::Mode;
+use crate::stream::segments_at_most;
 use crate::tag::Entry;
 use crate::trims::Trims;
-use crate::unsure::Unsure;
-use crate::waiting::Waiting;
 
-/// The state of the server, and with it the calls it allows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
-    /// Opened for reading.
-    ReadOnly,
-    /// Nothing was written since the checkpoint, and its record says so.
-    Clean,
-    /// Pages written since the checkpoint are known in memory; the first change makes a checkpoint.
-    Replayed {
-        /// A move was undone; an anchor has to say so before its segment is erased.
-        undone: bool,
-    },
-    /// The record says that there is more than the checkpoint.
-    Dirty,
-    /// Too few good segments are left.
-    WornOut,
-    /// Pages are missing that may hold newer copies; a repair gives them up.
-    Missing(Missing),
-    /// The chip failed in a way that leaves its content in doubt.
-    Failed(NandError),
-}
-
-/// The state of [`crate::Ftl`].
+/// The flash memory server: the log, the map of logical blocks to places in it, and trims that are not in it yet.
 pub(crate) struct Server<'c> {
-    pub(crate) flash: Flash<'c>,
-    pub(crate) shape: Shape,
-    pub(crate) identity: Identity,
-    pub(crate) roots: Roots,
-    /// The record of the newest checkpoint.
-    pub(crate) record: Record,
-    pub(crate) mode: Mode,
-    pub(crate) start: Start,
-    pub(crate) table: Table,
-    /// The segments that hold it.
-    pub(crate) map: MapLog,
-    pub(crate) segments: Segments,
-    pub(crate) policies: Policies,
-    /// The index segment: the open heads.
-    pub(crate) heads: Vec<Option<Head>>,
-    /// Heads of segments in which a program failed; their live blocks have to move.
-    pub(crate) failing: Vec<Head>,
-    pub(crate) waiting: Waiting,
+    pub(crate) log: Log<'c>,
+    pub(crate) map: Map,
     pub(crate) trims: Trims,
-    /// Segments opened since the last checkpoint.
-    pub(crate) opened: Opened,
-    /// Those with news, as summaries list them.
-    pub(crate) listed: Listed,
-    /// Sequence number of the next page.
-    pub(crate) sequence: u64,
-    /// The write clock.
-    pub(crate) clock: u32,
-    pub(crate) counters: Counters,
-    pub(crate) patrol: Patrol,
-    pub(crate) cleaner: Cleaner,
-    /// Segments that this start has read.
-    pub(crate) surveys: Surveys,
-    /// The newest page, if it could not be read after a power cut, and its blocks.
-    pub(crate) doubted: Option<Doubted>,
-    /// The newest page, if it could be read after a power cut, and its blocks.
-    pub(crate) unsure: Unsure,
-    /// Pages that were complete, cannot be read, and are not named by others.
-    pub(crate) missing: Option<Missing>,
 }
 
 impl<'c> Server<'c> {
@@ -102,49 +33,17 @@ impl<'c> Server<'c> {
         roots: Roots,
         cache_bytes: usize,
     ) -> Server<'c> {
-        let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let params = Params::new(shape.blocks, shape.capacity(), identity.logical_blocks)
-            .with(|it| it.endurance = identity.endurance);
-        let policies = Policies::new(identity.policies, &params, seed);
-        let mut heads = Vec::new();
-        heads.resize_with(HEADS, || None);
-        Server {
-            flash,
-            shape,
-            roots,
-            record: Record::default(),
-            mode: Mode::ReadOnly,
-            start: Start::Checkpoint,
-            table: Table::new(&shape, identity.logical_blocks, cache_bytes),
-            map: MapLog::new(map_segments(&shape, identity.logical_blocks)),
-            segments: Segments::new(shape.blocks),
-            policies,
-            heads,
-            failing: Vec::new(),
-            waiting: Waiting::default(),
-            trims: Trims::default(),
-            opened: Opened::default(),
-            listed: Listed::default(),
-            sequence: 1,
-            clock: 0,
-            counters: Counters::default(),
-            patrol: Patrol::resume(Rounds::default()),
-            cleaner: Cleaner::default(),
-            surveys: Surveys::default(),
-            doubted: None,
-            unsure: Unsure::default(),
-            missing: None,
-            identity,
-        }
+        let map = Map::new(&shape, identity.logical_blocks, cache_bytes);
+        Server { log: Log::new(flash, shape, identity, roots), map, trims: Trims::default() }
     }
 
     /// Refuses impossible writes, and has the record say that more follows.
     pub(crate) fn admit_write(&mut self) -> Result<()> {
-        match self.mode {
+        match self.log.status.mode {
             Mode::Dirty => Ok(()),
             Mode::Clean => {
                 self.write_record(false)?;
-                self.mode = Mode::Dirty;
+                self.log.status.mode = Mode::Dirty;
                 Ok(())
             }
             Mode::Replayed { undone } => self.checkpoint_replayed(undone, false),
@@ -157,24 +56,24 @@ impl<'c> Server<'c> {
 
     /// Makes the checkpoint of the first change after a power cut; no other write goes before it.
     pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
-        self.mode = Mode::Dirty;
-        if self.shape.is_paired() {
+        self.log.status.mode = Mode::Dirty;
+        if self.log.shape.is_paired() {
             // No page has this number: a start looks at the next one's record of the page before, which is none.
-            self.next_sequence();
+            self.log.flash.next_sequence();
         }
         if undone {
             self.write_void()?;
         }
         let done = self.checkpoint_unsure(clean);
         if done == Err(FtlError::WornOut) {
-            self.mode = Mode::WornOut;
+            self.log.status.mode = Mode::WornOut;
         }
         done
     }
 
     /// A checkpoint, and the blocks of the newest page behind it.
     pub(crate) fn checkpoint_unsure(&mut self, clean: bool) -> Result<()> {
-        if !self.unsure.is_empty() {
+        if !self.log.aftermath.unsure.is_empty() {
             self.write_checkpoint(false)?;
             self.write_unsure()?;
             return if clean { self.write_checkpoint(true) } else { Ok(()) };
@@ -182,37 +81,17 @@ impl<'c> Server<'c> {
         self.write_checkpoint(clean)
     }
 
-    /// Stops all writes: after this error the chip's content is in doubt.
-    pub(crate) fn fail<T>(&mut self, error: NandError) -> Result<T> {
-        self.mode = Mode::Failed(error);
-        Err(error.into())
-    }
-
-    /// The result of a change. If it is the end of the chip's life, everything says so from now on, not this error alone.
-    pub(crate) fn noted<T>(&mut self, done: Result<T>) -> Result<T> {
-        if matches!(done, Err(FtlError::WornOut)) && self.mode == Mode::Dirty {
-            self.mode = Mode::WornOut;
-        }
-        done
-    }
-
     /// Segments that a checkpoint takes at the most.
     pub(crate) fn checkpoint_most(&self) -> u32 {
-        segments_at_most(&self.shape, self.table.len())
-    }
-
-    /// The number of the next page.
-    pub(crate) fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
-        self.sequence - 1
+        segments_at_most(&self.log.shape, self.map.table.len())
     }
 
     /// The copy that a write or trim of a block replaces, as placement sees it.
     pub(crate) fn old(&mut self, lba: u32) -> Result<Option<Old>> {
         let addr = self.addr(lba)?;
         Ok(self.segment_of(addr).map(|block| {
-            let segment = self.segments.get(block);
-            Old { class: Class(segment.class), age: self.clock.wrapping_sub(segment.opened) }
+            let segment = self.log.segments.get(block);
+            Old { class: Class(segment.class), age: self.log.clock.wrapping_sub(segment.opened) }
         }))
     }
 
@@ -231,12 +110,12 @@ impl<'c> Server<'c> {
     /// Makes the copy here garbage. In a page that is not programmed yet it never gets onto the chip: programmed behind
     /// a newer copy, it would have the higher sequence number.
     fn leave_copy(&mut self, old: Addr) {
-        let (Some(block), now) = (self.segment_of(old), self.clock) else { return };
-        let shape = self.shape;
-        self.heads.iter_mut().flatten().for_each(|head| head.blank(&shape, old));
-        self.segments.change(block, |segment| segment.changed = now);
-        self.policies.selector.invalidated(block, now);
-        let segment = self.segments.get(block);
+        let (Some(block), now) = (self.segment_of(old), self.log.clock) else { return };
+        let shape = self.log.shape;
+        self.log.heads.open.iter_mut().flatten().for_each(|head| head.blank(&shape, old));
+        self.log.segments.change(block, |segment| segment.changed = now);
+        self.log.policies.selector.invalidated(block, now);
+        let segment = self.log.segments.get(block);
         if segment.state == State::Stuck && segment.valid == 0 {
             self.free(block);
         }
@@ -244,12 +123,12 @@ impl<'c> Server<'c> {
 
     /// Frees a segment: nothing in it is needed any more.
     pub(crate) fn free(&mut self, block: u32) {
-        if self.unsure.is_in(block) {
+        if self.log.aftermath.unsure.is_in(block) {
             return;
         }
-        self.segments.change(block, |segment| segment.state = State::Free);
-        if self.segments.get(block).trims || self.has_pending() {
-            self.waiting.hold(block);
+        self.log.segments.change(block, |segment| segment.state = State::Free);
+        if self.log.segments.get(block).trims || self.has_pending() {
+            self.log.waiting.hold(block);
         } else {
             self.let_go(block);
         }
@@ -258,9 +137,9 @@ impl<'c> Server<'c> {
     /// Gives a free segment back if no commit is due, unless it holds the newest summary: that may be all that tells of
     /// others. What a commit writes has a later one.
     pub(crate) fn let_go(&mut self, block: u32) {
-        if self.listed.is_newest(block) {
-            self.segments.hold([block]);
-            self.waiting.hold(block);
+        if self.log.recorded.listed.is_newest(block) {
+            self.log.segments.hold([block]);
+            self.log.waiting.hold(block);
         } else {
             self.hand_back(block);
         }
@@ -268,7 +147,7 @@ impl<'c> Server<'c> {
 
     /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
     pub(crate) fn hand_back(&mut self, block: u32) {
-        self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
+        self.log.policies.wear.freed(block, self.log.segments.get(block).erases.saturating_add(1));
     }
 
     /// True if a power cut now would lose something that was accepted.
@@ -278,27 +157,28 @@ impl<'c> Server<'c> {
 
     /// The same for blocks alone.
     pub(crate) fn has_pending_blocks(&self) -> bool {
-        self.has_unwritten() || self.heads.iter().flatten().any(|head| head.is_at_risk(&self.shape))
+        self.has_unwritten()
+            || self.log.heads.open.iter().flatten().any(|head| head.is_at_risk(&self.log.shape))
     }
 
     /// True if pages have to be programmed for a commit.
     pub(crate) fn has_unwritten(&self) -> bool {
-        let short = !self.shape.tagged;
+        let short = !self.log.shape.tagged;
         let is_unwritten = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
-        !self.failing.is_empty() || self.heads.iter().flatten().any(is_unwritten)
+        !self.log.heads.failing.is_empty() || self.log.heads.open.iter().flatten().any(is_unwritten)
     }
 
     /// The bytes of a block that one of them holds.
     pub(crate) fn unsure_block(&self, lba: u32) -> Option<&[u8]> {
-        self.unsure.find(lba).and_then(|(_, held)| held.block(&self.shape, lba))
+        self.log.aftermath.unsure.find(lba).and_then(|(_, held)| held.block(&self.log.shape, lba))
     }
 
     /// Reads a block for a copy: a kept one goes in place of an older one.
     pub(crate) fn fetch_newest(&mut self, entry: &mut Entry, addr: Addr, out: &mut [u8]) -> Result<()> {
-        let Some((newest, held)) = self.unsure.find(entry.lba) else {
+        let Some((newest, held)) = self.log.aftermath.unsure.find(entry.lba) else {
             return self.fetch(entry.lba, addr, out);
         };
-        if let Some(bytes) = held.block(&self.shape, entry.lba) {
+        if let Some(bytes) = held.block(&self.log.shape, entry.lba) {
             out.copy_from_slice(bytes);
         }
         *entry = newest;
@@ -307,18 +187,18 @@ impl<'c> Server<'c> {
 
     /// Reads the block at `addr`, which must be `lba`, into `out`.
     pub(crate) fn fetch(&mut self, lba: u32, addr: Addr, out: &mut [u8]) -> Result<()> {
-        let shape = self.shape;
+        let shape = self.log.shape;
         if addr == Addr::LOST {
             return Err(FtlError::Unreadable(lba));
         }
-        for head in self.heads.iter_mut().flatten().chain(&mut self.failing) {
+        for head in self.log.heads.open.iter_mut().flatten().chain(&mut self.log.heads.failing) {
             if let Some(slot) = head.buffered(&shape, addr) {
                 head.buffer_slot(&shape, slot, |bytes| out.copy_from_slice(bytes));
                 return Ok(());
             }
         }
         let (place, slot) = shape.place(addr);
-        let found = self.flash.read_kept(place)?;
+        let found = self.log.flash.read_kept(place)?;
         let (tag, page) = found.of_kind(Kind::Data).ok_or(FtlError::Unreadable(lba))?;
         let stored = tag.entries.get(slot as usize).map(|entry| entry.lba);
         if shape.tagged && stored != Some(lba) {

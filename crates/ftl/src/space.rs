@@ -34,14 +34,15 @@
 use pumice_cleaning::Class;
 use pumice_media::NandError;
 
+use crate::commit::TRIM_COPIES;
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
 use crate::layout::{RawHead, count32};
-use crate::log::TRIM_COPIES;
 use crate::segments::State;
-use crate::server::{Mode, Server};
+use crate::server::Server;
 use crate::shape::Shape;
+use crate::status::Mode;
 use crate::stream::{changes_of_segments, map_segments, segments_with};
 
 /// Segments that a disk needs beyond those of the logical blocks and of two checkpoints. Two hold the records of
@@ -103,46 +104,49 @@ impl Server<'_> {
     /// head, with those passed over behind it, and one full head more; and the leaves of the table need some. Users
     /// leave as many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
-        let heads = || self.heads.iter().flatten();
-        let pages = heads().map(|head| (head.index + self.shape.reach) as usize).sum::<usize>()
-            + self.shape.pages as usize;
-        let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.shape.named_bytes();
-        segments_with(&self.shape, self.table.len(), bytes, 0) + self.map.untaken()
+        let heads = || self.log.heads.open.iter().flatten();
+        let pages = heads().map(|head| (head.index + self.log.shape.reach) as usize).sum::<usize>()
+            + self.log.shape.pages as usize;
+        let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.log.shape.named_bytes();
+        segments_with(&self.log.shape, self.map.table.len(), bytes, 0) + self.map.log.untaken()
     }
 
     /// True if there is room for a checkpoint that is not urgent.
     pub(crate) fn has_room_for_checkpoint(&self) -> bool {
-        self.policies.wear.free() >= self.for_checkpoint()
+        self.log.policies.wear.free() >= self.for_checkpoint()
     }
 
     /// Segments that are opened between two checkpoints: a quarter of the chip, or as many as a start may find without
     /// overfilling the next checkpoint.
     pub(crate) fn opened_most(&self) -> u32 {
-        let most = self.shape.blocks / 4;
-        let within =
-            if self.map.is_used() { changes_of_segments(&self.shape, self.table.len()) } else { most };
+        let most = self.log.shape.blocks / 4;
+        let within = if self.map.log.is_used() {
+            changes_of_segments(&self.log.shape, self.map.table.len())
+        } else {
+            most
+        };
         let opened = within.min(most).max(OPENED_LEAST);
-        if self.shape.tagged {
+        if self.log.shape.tagged {
             return opened;
         }
         // Summaries have to list them, and the heads.
-        let (room, heads) = (self.shape.listed_most(), u32::from(self.policies.placement.classes()));
+        let (room, heads) = (self.log.shape.listed_most(), u32::from(self.log.policies.placement.classes()));
         debug_assert!(heads < room, "a summary lists {room} segments, and there are {heads} heads");
         opened.min(room.saturating_sub(heads))
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.
     fn is_open(&mut self, at: usize) -> bool {
-        let wanted = usize::from(self.policies.placement.classes());
-        if self.heads.get(at).is_some_and(Option::is_some) {
+        let wanted = usize::from(self.log.policies.placement.classes());
+        if self.log.heads.open.get(at).is_some_and(Option::is_some) {
             return true;
         }
-        let unwanted = self.heads.get_mut(wanted..MOVING).unwrap_or_default();
+        let unwanted = self.log.heads.open.get_mut(wanted..MOVING).unwrap_or_default();
         let Some(mut head) = unwanted.iter_mut().find_map(Option::take) else { return false };
         let class = u8::try_from(at).unwrap_or(u8::MAX);
         head.contents.class = class;
-        self.segments.change(head.block, |segment| segment.class = class);
-        if let Some(slot) = self.heads.get_mut(at) {
+        self.log.segments.change(head.block, |segment| segment.class = class);
+        if let Some(slot) = self.log.heads.open.get_mut(at) {
             *slot = Some(head);
         }
         true
@@ -151,7 +155,7 @@ impl Server<'_> {
     /// Free segments that users leave: those of a checkpoint and, as far as the chip has more than it needs, some more.
     /// These are for the next failures, once segments have failed, and one after a power cut, for another may follow.
     fn kept(&self) -> u32 {
-        let least = if self.shape.is_batched() { BATCHED_LEAST } else { 0 };
+        let least = if self.log.shape.is_batched() { BATCHED_LEAST } else { 0 };
         let kept = self.for_checkpoint().max(least);
         match self.kept_besides() {
             0 => kept,
@@ -161,20 +165,20 @@ impl Server<'_> {
 
     /// Those besides a checkpoint's, as far as there are as many.
     fn kept_besides(&self) -> u32 {
-        let unclean = u32::from(self.start != Start::Checkpoint);
-        self.segments.failures().min(FAILURES_MOST) + unclean
+        let unclean = u32::from(self.log.status.start != Start::Checkpoint);
+        self.log.segments.failures().min(FAILURES_MOST) + unclean
     }
 
     /// Segments that the chip has beyond those that the disk needs.
     fn unneeded(&self) -> u32 {
-        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
-        self.segments.usable().saturating_sub(needed)
+        let needed = segments_needed(&self.log.shape, self.map.table.len(), self.checkpoint_most());
+        self.log.segments.usable().saturating_sub(needed)
     }
 
     /// Segments that heads of users may open once those that wait for a commit are free, and the number that cleaning
     /// beside their writes keeps, as far as the chip has more than it needs.
     pub(crate) fn ahead(&self) -> (u32, u32) {
-        let free = self.policies.wear.free() + count32(self.waiting.for_commit(&self.segments));
+        let free = self.log.policies.wear.free() + count32(self.log.waiting.for_commit(&self.log.segments));
         let wanted = AHEAD.min(self.unneeded().saturating_sub(self.kept_besides()));
         (free.saturating_sub(self.kept_to_open()), wanted)
     }
@@ -182,38 +186,40 @@ impl Server<'_> {
     /// Free segments of which none is opened for users.
     fn kept_to_open(&self) -> u32 {
         // Where a commit costs pages several segments are cleaned for one.
-        self.kept() + batch(&self.shape).saturating_sub(1)
+        self.kept() + batch(&self.log.shape).saturating_sub(1)
     }
 
     /// Free segments that idle time brings the disk to: enough for a burst of a tenth of its blocks. Half of those that
     /// cleaning can win are enough, if they are fewer.
     pub(crate) fn idle_stock(&self) -> u32 {
-        let in_segments =
-            |blocks: u64| u32::try_from(blocks.div_ceil(self.shape.capacity().into())).unwrap_or(u32::MAX);
-        let heads = u32::from(self.policies.placement.classes());
-        let least = self.kept() + batch(&self.shape) + 1;
-        let taken = in_segments(self.table.live()) + map_segments(&self.shape, self.table.len()) + heads;
-        let dead = self.segments.usable().saturating_sub(taken.saturating_add(least));
-        let burst = in_segments(u64::from(self.table.len() / BURST_SHARE)) + heads;
+        let in_segments = |blocks: u64| {
+            u32::try_from(blocks.div_ceil(self.log.shape.capacity().into())).unwrap_or(u32::MAX)
+        };
+        let heads = u32::from(self.log.policies.placement.classes());
+        let least = self.kept() + batch(&self.log.shape) + 1;
+        let taken =
+            in_segments(self.map.table.live()) + map_segments(&self.log.shape, self.map.table.len()) + heads;
+        let dead = self.log.segments.usable().saturating_sub(taken.saturating_add(least));
+        let burst = in_segments(u64::from(self.map.table.len() / BURST_SHARE)) + heads;
         least + burst.min(dead / 2)
     }
 
     /// Pages left in the open heads, after a commit if that passes some over.
     fn room(&self) -> u32 {
-        let heads = self.heads.iter().take(MOVING).flatten();
-        heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
+        let heads = self.log.heads.open.iter().take(MOVING).flatten();
+        heads.map(|head| self.log.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
     /// True if a page can be written behind a commit, and the segments of a checkpoint stay free.
     pub(crate) fn has_room_for_page(&self) -> bool {
-        self.room() > 0 || self.policies.wear.free() > self.for_checkpoint()
+        self.room() > 0 || self.log.policies.wear.free() > self.for_checkpoint()
     }
 
     /// True if so many free segments let the live blocks of any one segment be copied while a checkpoint's stay free:
     /// to a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several
     /// segments wait for one commit.
     pub(crate) fn is_enough(&self, free: u32) -> bool {
-        let shape = &self.shape;
+        let shape = &self.log.shape;
         let kept = self.kept();
         if shape.is_batched() {
             return free > kept;
@@ -227,10 +233,10 @@ impl Server<'_> {
 
     /// The next step before a user's block is written to a head, which may be open.
     fn next_for_user(&self, is_open: bool) -> Next {
-        let (batch, free) = (batch(&self.shape), self.policies.wear.free());
+        let (batch, free) = (batch(&self.log.shape), self.log.policies.wear.free());
         // Segments with trims wait for a checkpoint, which needs free ones itself.
-        let waiting = u32::try_from(self.waiting.held()).unwrap_or(u32::MAX);
-        let for_commit = self.waiting.for_commit(&self.segments);
+        let waiting = u32::try_from(self.log.waiting.held()).unwrap_or(u32::MAX);
+        let for_commit = self.log.waiting.for_commit(&self.log.segments);
         let soon = free.saturating_add(u32::try_from(for_commit).unwrap_or(u32::MAX));
         if is_open && free > 0 && self.is_enough(soon) {
             return Next::Write;
@@ -249,13 +255,13 @@ impl Server<'_> {
     /// True if a commit costs pages, and the open heads take what any one segment holds: a commit for each could cost all
     /// that cleaning wins.
     fn fits_open_heads(&self) -> bool {
-        self.shape.is_batched() && self.room() * self.shape.slots >= self.shape.capacity()
+        self.log.shape.is_batched() && self.room() * self.log.shape.slots >= self.log.shape.capacity()
     }
 
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
     pub(crate) fn head_for_user(&mut self, class: u8) -> Result<usize> {
         let at = usize::from(class).min(MOVING - 1);
-        for turn in 0..self.shape.blocks.saturating_mul(4) {
+        for turn in 0..self.log.shape.blocks.saturating_mul(4) {
             let is_open = self.is_open(at);
             match self.next_for_user(is_open) {
                 // Another head has room, and the next segment is nearly free, or copies take those that are.
@@ -264,7 +270,7 @@ impl Server<'_> {
                 Next::Open => drop(self.open_head(at, class)?),
                 Next::Release => self.release()?,
                 Next::Clean if self.clean_or_checkpoint()? => {}
-                Next::Clean if self.waiting.held() > 0 => self.release()?,
+                Next::Clean if self.log.waiting.held() > 0 => self.release()?,
                 Next::Clean => return self.head_for_cleaner(class),
             }
         }
@@ -273,32 +279,33 @@ impl Server<'_> {
 
     /// True if a user's block may go to another head than its own: its own is opened later.
     fn can_wait(&self, turn: u32) -> bool {
-        let is_soon = self.cleaner.moving.is_some() || turn >= TURNS_IN_VAIN;
-        is_soon && self.is_enough(self.policies.wear.free())
+        let is_soon = self.log.cleaner.moving.is_some() || turn >= TURNS_IN_VAIN;
+        is_soon && self.is_enough(self.log.policies.wear.free())
     }
 
     /// Cleans until so many segments are free, as far as that goes; true if something was written. Where programs and
     /// erases fail, more segments are needed than were kept.
     pub(crate) fn make_room(&mut self, segments: u32) -> Result<bool> {
-        let before = self.sequence;
-        for _ in 0..self.shape.blocks {
-            if self.policies.wear.free() >= segments || (!self.clean()? && !self.end_head()?) {
+        let before = self.log.flash.sequence;
+        for _ in 0..self.log.shape.blocks {
+            if self.log.policies.wear.free() >= segments || (!self.clean()? && !self.end_head()?) {
                 break;
             }
             self.commit()?;
         }
-        Ok(self.sequence > before)
+        Ok(self.log.flash.sequence > before)
     }
 
     /// Ends the head with the most garbage, so that it can be cleaned; false if there is none.
     fn end_head(&mut self) -> Result<bool> {
         self.commit()?;
-        let garbage =
-            |head: &Head| (head.index * self.shape.slots).saturating_sub(self.segments.get(head.block).valid);
-        let heads = self.heads.iter().enumerate().take(MOVING);
+        let garbage = |head: &Head| {
+            (head.index * self.log.shape.slots).saturating_sub(self.log.segments.get(head.block).valid)
+        };
+        let heads = self.log.heads.open.iter().enumerate().take(MOVING);
         let most = heads.filter_map(|(at, head)| Some((garbage(head.as_ref()?), at))).max();
         let Some((1.., at)) = most else { return Ok(false) };
-        if let Some(head) = self.heads.get_mut(at).and_then(Option::take) {
+        if let Some(head) = self.log.heads.open.get_mut(at).and_then(Option::take) {
             self.seal(at, head)?;
         }
         Ok(true)
@@ -325,7 +332,7 @@ impl Server<'_> {
         }
         let near = self.nearest(at);
         let is_needed = |free| near.is_none() && free > 0;
-        while is_needed(self.policies.wear.free()) || self.policies.wear.free() > least {
+        while is_needed(self.log.policies.wear.free()) || self.log.policies.wear.free() > least {
             if self.open_head(at, class)? {
                 return Ok(at);
             }
@@ -334,7 +341,7 @@ impl Server<'_> {
     }
 
     fn nearest(&self, at: usize) -> Option<usize> {
-        let open = self.heads.iter().enumerate().take(MOVING).filter(|(_, head)| head.is_some());
+        let open = self.log.heads.open.iter().enumerate().take(MOVING).filter(|(_, head)| head.is_some());
         open.map(|(near, _)| near).min_by_key(|near| near.abs_diff(at))
     }
 
@@ -344,14 +351,14 @@ impl Server<'_> {
         if !self.erase(block)? {
             return Ok(false);
         }
-        let now = self.clock;
-        self.segments.change(block, |segment| {
+        let now = self.log.clock;
+        self.log.segments.change(block, |segment| {
             (segment.state, segment.class, segment.used) = (State::Open, class, 0);
             (segment.opened, segment.sealed, segment.changed) = (now, now, now);
         });
-        self.listed.add(block, 0);
-        let head = Head::new(&self.shape, block, class, self.segments.get(block).erases, now);
-        if let Some(slot) = self.heads.get_mut(at) {
+        self.log.recorded.listed.add(block, 0);
+        let head = Head::new(&self.log.shape, block, class, self.log.segments.get(block).erases, now);
+        if let Some(slot) = self.log.heads.open.get_mut(at) {
             *slot = Some(head);
         }
         Ok(true)
@@ -359,7 +366,7 @@ impl Server<'_> {
 
     /// Takes a free segment and erases it; `None` if there is none.
     pub(crate) fn take_free(&mut self, class: u8) -> Result<Option<u32>> {
-        while let Some(block) = self.policies.wear.allocate(Class(class)) {
+        while let Some(block) = self.log.policies.wear.allocate(Class(class)) {
             if self.erase(block)? {
                 return Ok(Some(block));
             }
@@ -369,41 +376,44 @@ impl Server<'_> {
 
     /// Erases a segment; false if the chip failed to, and the segment is marked bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
-        if self.segments.get(block).is_unasked && self.went_bad(block)? {
+        if self.log.segments.get(block).is_unasked && self.went_bad(block)? {
             self.check_wear();
             return Ok(false);
         }
-        if self.segments.get(block).valid > 0 {
+        if self.log.segments.get(block).valid > 0 {
             // Old blocks must not be counted off later, from what is written next.
             self.count_off_all()?;
         }
-        debug_assert!(self.surveys.is_empty(), "segment {block} is erased, and remembered as it was");
-        let is_listed = self.listed.erase(block);
-        debug_assert!(self.shape.tagged || !is_listed, "segment {block} is listed, and erased");
-        match self.flash.medium.erase(block) {
+        debug_assert!(
+            self.log.aftermath.surveys.is_empty(),
+            "segment {block} is erased, and remembered as it was"
+        );
+        let is_listed = self.log.recorded.listed.erase(block);
+        debug_assert!(self.log.shape.tagged || !is_listed, "segment {block} is listed, and erased");
+        match self.log.flash.medium.erase(block) {
             Ok(()) => {
-                self.segments.change(block, |segment| {
+                self.log.segments.change(block, |segment| {
                     segment.erases = segment.erases.saturating_add(1);
                     (segment.weak, segment.reads) = (false, 0);
                     (segment.trims, segment.valid) = (false, 0);
                 });
-                self.counters.erases += 1;
+                self.log.status.counters.erases += 1;
                 Ok(true)
             }
             Err(NandError::EraseFailed(_)) => {
-                self.segments.change(block, |segment| segment.state = State::Bad);
-                self.flash.medium.mark_bad(block)?;
+                self.log.segments.change(block, |segment| segment.state = State::Bad);
+                self.log.flash.medium.mark_bad(block)?;
                 self.check_wear();
                 Ok(false)
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.log.status.fail(error),
         }
     }
 
     /// True if a segment of which nobody knew turned bad before the power cut.
     pub(crate) fn went_bad(&mut self, block: u32) -> Result<bool> {
-        let is_bad = self.flash.medium.is_bad(block)?;
-        self.segments.change(block, |segment| {
+        let is_bad = self.log.flash.medium.is_bad(block)?;
+        self.log.segments.change(block, |segment| {
             segment.is_unasked = false;
             if is_bad {
                 segment.state = State::Bad;
@@ -415,10 +425,10 @@ impl Server<'_> {
     /// Lets go of free segments that wait for a commit or a checkpoint.
     fn release(&mut self) -> Result<()> {
         // If their pages would take the segments kept for a checkpoint, that drops the trims itself.
-        let is_tight = self.shape.tagged && self.policies.wear.free() <= self.for_checkpoint();
+        let is_tight = self.log.shape.tagged && self.log.policies.wear.free() <= self.for_checkpoint();
         if self.trims.is_empty() || !is_tight || self.room() >= TRIM_COPIES {
             self.commit()?;
-            if self.waiting.held() == 0 {
+            if self.log.waiting.held() == 0 {
                 return Ok(());
             }
         }
@@ -427,20 +437,20 @@ impl Server<'_> {
 
     /// The invariant of the reserve: a checkpoint can be made now. It may be broken where segments failed.
     pub(crate) fn is_covered(&self) -> bool {
-        let free = self.policies.wear.free() as usize + self.waiting.for_commit(&self.segments);
-        let failed = || self.segments.iter().any(|(_, s)| matches!(s.state, State::Bad | State::Stuck));
+        let free = self.log.policies.wear.free() as usize + self.log.waiting.for_commit(&self.log.segments);
+        let failed = || self.log.segments.iter().any(|(_, s)| matches!(s.state, State::Bad | State::Stuck));
         free >= self.wanted() as usize || failed()
     }
 
     /// Notices the end of the chip's life: some segments before the last, as far as the chip ever had more than it needs,
     /// for those that fail at a time.
     pub(crate) fn check_wear(&mut self) {
-        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
-        let first = self.segments.usable().saturating_add(self.segments.failures());
+        let needed = segments_needed(&self.log.shape, self.map.table.len(), self.checkpoint_most());
+        let first = self.log.segments.usable().saturating_add(self.log.segments.failures());
         let needed = needed + first.saturating_sub(needed).min(FAILURES_MOST);
-        let is_written = matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
-        if self.segments.usable() < needed && is_written {
-            self.mode = Mode::WornOut;
+        let is_written = matches!(self.log.status.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
+        if self.log.segments.usable() < needed && is_written {
+            self.log.status.mode = Mode::WornOut;
         }
     }
 }

@@ -415,7 +415,7 @@ mod tests {
     fn play(disk: &mut Server<'static>) -> u64 {
         let mut summary = 0;
         let sealed =
-            |disk: &Server<'_>| disk.segments.iter().filter(|(_, s)| s.state == State::Sealed).count();
+            |disk: &Server<'_>| disk.log.segments.iter().filter(|(_, s)| s.state == State::Sealed).count();
         for value in [1, 2] {
             for lba in 0..BLOCKS {
                 let before = sealed(disk);
@@ -467,10 +467,10 @@ mod tests {
         // Short tags; full ones, without summaries and with them.
         for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
             let (mut disk, block, segment) = with_known_segment(geometry);
-            let (mut gaps, since, shape) = (Gaps::default(), disk.sequence, disk.shape);
+            let (mut gaps, since, shape) = (Gaps::default(), disk.log.flash.sequence, disk.log.shape);
             let mut surveyor = Surveyor {
-                surveys: &mut disk.surveys,
-                flash: &mut disk.flash,
+                surveys: &mut disk.log.aftermath.surveys,
+                flash: &mut disk.log.flash,
                 shape,
                 leaves_out_last: false,
             };
@@ -492,13 +492,13 @@ mod tests {
             disk.write(Lba(lba), &[1; 2048]).unwrap();
         }
         disk.flush().unwrap();
-        let (chip, opened) = (chip_of(&disk), u64::from(disk.opened.count()));
-        assert!(opened > 40 && !disk.shape.tagged, "{opened} segments");
+        let (chip, opened) = (chip_of(&disk), u64::from(disk.log.recorded.opened.count()));
+        assert!(opened > 40 && !disk.log.shape.tagged, "{opened} segments");
         let before = chip.stats().page_reads;
         let reads = served(chip).chip().stats().page_reads - before;
         let pages = u64::from(disk.info().gang_pages);
         // Of those that were not opened yet the last page is read, too.
-        let named = disk.record.opened.as_ref().unwrap().len() as u64;
+        let named = disk.log.recorded.record.opened.as_ref().unwrap().len() as u64;
         assert!(reads < (named + opened / 2) * pages, "{reads} reads for {opened} of {named} segments");
     }
 
@@ -513,16 +513,20 @@ mod tests {
         disk.admit_write().unwrap();
         for class in 0..6 {
             let at = disk.head_for_cleaner(class).unwrap();
-            disk.append(at, Entry { lba: class.into(), written: disk.clock }, &[1; 2048]).unwrap();
+            disk.append(at, Entry { lba: class.into(), written: disk.log.clock }, &[1; 2048]).unwrap();
         }
         disk.flush().unwrap();
-        let (mut chip, shape) = (chip_of(&disk), disk.shape);
+        let (mut chip, shape) = (chip_of(&disk), disk.log.shape);
         let reads = |chip: &SimChip| {
             let disk = served(chip.clone());
-            (disk.unsure.alone().len(), disk.chip().stats().page_reads - chip.stats().page_reads)
+            (
+                disk.log.aftermath.unsure.alone().len(),
+                disk.chip().stats().page_reads - chip.stats().page_reads,
+            )
         };
         let (_, sound) = reads(&chip);
-        let newest = disk.heads.iter().flatten().max_by_key(|head| head.contents.sequences.last()).unwrap();
+        let newest =
+            disk.log.heads.open.iter().flatten().max_by_key(|head| head.contents.sequences.last()).unwrap();
         let copy = Place { block: newest.block, index: newest.index - 1 };
         chip.faults_mut().unreadable.insert(shape.medium.chip_page(shape.page(copy), 0));
         let (alone, faded) = reads(&chip);
@@ -544,9 +548,9 @@ mod tests {
         }
         let disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
         let is_sealed = |segment: &Segment| segment.state == State::Sealed && segment.valid > 0;
-        let sealed = disk.segments.iter().find(|(_, segment)| is_sealed(segment));
+        let sealed = disk.log.segments.iter().find(|(_, segment)| is_sealed(segment));
         let (block, segment) = sealed.map(|(block, segment)| (block, *segment)).unwrap();
-        let (mut chip, shape, used) = (chip_of(&disk), disk.shape, u32::from(segment.used));
+        let (mut chip, shape, used) = (chip_of(&disk), disk.log.shape, u32::from(segment.used));
         for index in [0, used - 2, used - 1] {
             let page = shape.page(Place { block, index });
             chip.faults_mut().unreadable.insert(shape.medium.chip_page(page, 0));

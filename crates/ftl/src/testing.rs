@@ -36,7 +36,7 @@ pub(crate) fn without_heads() -> Server<'static> {
 
 /// Ends all heads.
 pub(crate) fn end_all(disk: &mut Server<'static>) {
-    for at in 0..disk.heads.len() {
-        disk.heads[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
+    for at in 0..disk.log.heads.open.len() {
+        disk.log.heads.open[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
     }
 }

@@ -22,9 +22,9 @@ impl Server<'_> {
         let mut undone = self.undo_move(replayed, trust)?;
         while !undone && !self.has_room_for_unsure() {
             trust = trust.with(if trust.is_newest_sure() { Sure::Named } else { Sure::Newest });
-            let sequence = self.sequence;
+            let sequence = self.log.flash.sequence;
             self.replay(None, trust)?;
-            self.sequence = self.sequence.max(sequence);
+            self.log.flash.sequence = self.log.flash.sequence.max(sequence);
             undone = self.undo_move(replayed, trust)?;
         }
         Ok(undone)
@@ -32,15 +32,15 @@ impl Server<'_> {
 
     /// True if a segment is left after the first checkpoint, which frees those of the one before.
     fn has_room_for_unsure(&self) -> bool {
-        let free = self.segments.free() + self.record.segments.len();
-        self.unsure.is_empty() || free > self.wanted() as usize
+        let free = self.log.segments.free() + self.log.recorded.record.segments.len();
+        self.log.aftermath.unsure.is_empty() || free > self.wanted() as usize
     }
 
     /// Frees a segment after recovery if fewer are free than a checkpoint takes: one of those begun last that holds
     /// only copies of blocks readable elsewhere. True if so; an anchor has to say it before anything is written.
     pub(crate) fn undo_move(&mut self, replayed: &Replayed, trust: Trust) -> Result<bool> {
         let begun = &replayed.begun;
-        if begun.is_empty() || self.segments.free() >= self.wanted() as usize || !self.shape.tagged {
+        if begun.is_empty() || self.log.segments.free() >= self.wanted() as usize || !self.log.shape.tagged {
             return Ok(false);
         }
         let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;
@@ -53,8 +53,9 @@ impl Server<'_> {
         for begun in &candidates {
             held.push(self.held(begun.block)?);
         }
-        let sequence = self.sequence;
-        let newest = self.unsure.held().last().map(|held| (held.place.block, held.tag.sequence));
+        let sequence = self.log.flash.sequence;
+        let newest =
+            self.log.aftermath.unsure.held().last().map(|held| (held.place.block, held.tag.sequence));
         let mut undone = None;
         for (begun, held) in candidates.into_iter().zip(&held) {
             // The newest page lies in the segment, as a rule: before it all is sure.
@@ -67,21 +68,22 @@ impl Server<'_> {
         let is_newest = undone.is_some() && undone == newest.map(|(block, _)| block);
         self.replay(undone, if is_newest { trust.with(Sure::Newest) } else { trust })?;
         // The copies are older than the next pages.
-        self.sequence = self.sequence.max(sequence);
+        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
         if let Some(block) = undone {
             // A start that is cut, too, tells by the number whether the newest page lay there, or is another one.
             let other =
                 newest.filter(|_| !is_newest && !trust.is_newest_sure()).map(|(_, sequence)| sequence);
-            self.identity.void = Void { block, sequence: other.unwrap_or(self.sequence) };
+            self.log.recorded.identity.void =
+                Void { block, sequence: other.unwrap_or(self.log.flash.sequence) };
         }
         Ok(undone.is_some())
     }
 
     /// The blocks that live in a segment.
     pub(crate) fn held(&mut self, block: u32) -> Result<Vec<(u32, Addr)>> {
-        let (mut held, shape) = (Vec::new(), self.shape);
-        for newest in self.unsure.held().iter().filter(|newest| newest.place.block == block) {
-            let blocks = (0..).zip(&newest.tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
+        let (mut held, shape) = (Vec::new(), self.log.shape);
+        for newest in self.log.aftermath.unsure.held().iter().filter(|newest| newest.place.block == block) {
+            let blocks = (0..).zip(&newest.tag.entries).filter(|(_, entry)| entry.lba < self.map.table.len());
             held.extend(blocks.map(|(slot, entry)| (entry.lba, shape.addr(newest.place, slot))));
         }
         self.each_stored(|lba, addr| {
@@ -94,11 +96,11 @@ impl Server<'_> {
 
     /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.
     fn has_originals(&mut self, held: &[(u32, Addr)], last: &Begun) -> Result<bool> {
-        let first = self.shape.addr(Place { block: last.block, index: 0 }, 0).0;
+        let first = self.log.shape.addr(Place { block: last.block, index: 0 }, 0).0;
         for (lba, addr) in held.iter().copied() {
             let entry = last.contents.entries.get((addr.0 - first) as usize);
             let is_kept = |held: &Held| entry.is_some_and(|entry| held.tag.entries.contains(entry));
-            if self.unsure.held().iter().any(is_kept) {
+            if self.log.aftermath.unsure.held().iter().any(is_kept) {
                 continue;
             }
             let addr = self.addr(lba)?;

@@ -14,19 +14,19 @@ use crate::tag::Entry;
 impl Check<'_, '_> {
     /// Reads a segment and compares it with the tables.
     pub(super) fn segment(&mut self, block: u32) -> Result<()> {
-        let segment = self.ftl.segments.get(block);
+        let segment = self.ftl.log.segments.get(block);
         if matches!(segment.state, State::Anchor | State::Bad) {
             return Ok(());
         }
-        if self.ftl.flash.medium.is_bad(block)? {
+        if self.ftl.log.flash.medium.is_bad(block)? {
             self.found.add("bad-block", format!("segment {block} is marked bad, but not in the tables"));
             self.fixes.bad.push(block);
         }
         if segment.state == State::Checkpoint {
             return Ok(());
         }
-        let evidence = Evidence::read(&mut self.ftl.flash, &self.ftl.shape, block)?;
-        let void = self.ftl.identity.void;
+        let evidence = Evidence::read(&mut self.ftl.log.flash, &self.ftl.log.shape, block)?;
+        let void = self.ftl.log.recorded.identity.void;
         if void.block == block && evidence.newest() < void.sequence {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl Check<'_, '_> {
 
     /// Blocks that a segment holds.
     fn blocks(&mut self, block: u32, contents: &Contents, evidence: &Evidence) -> Result<()> {
-        let shape = self.ftl.shape;
+        let shape = self.ftl.log.shape;
         for (index, (sequence, entries)) in (0..).zip(contents.pages(&shape)) {
             for (slot, entry) in (0..).zip(entries) {
                 let Some(newest) = self.newest.get_mut(entry.lba as usize) else { continue };
@@ -76,9 +76,9 @@ impl Check<'_, '_> {
 
     /// Slots with block numbers beyond the disk.
     fn beyond(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
-        let blocks = self.ftl.table.len();
+        let blocks = self.ftl.map.table.len();
         let mut is_wrong = false;
-        for (index, (_, entries)) in (0..).zip(contents.pages(&self.ftl.shape)) {
+        for (index, (_, entries)) in (0..).zip(contents.pages(&self.ftl.log.shape)) {
             let is_meant = |entry: &Entry| {
                 *entry == Entry::NONE || (*entry == Entry::TRIM && !evidence.is_proved(index))
             };
@@ -124,8 +124,10 @@ impl Check<'_, '_> {
 
     /// Compares an open head with its segment.
     fn head(&mut self, block: u32, evidence: &Evidence) {
-        let shape = self.ftl.shape;
-        let Some(head) = self.ftl.heads.iter().flatten().find(|head| head.block == block) else { return };
+        let shape = self.ftl.log.shape;
+        let Some(head) = self.ftl.log.heads.open.iter().flatten().find(|head| head.block == block) else {
+            return;
+        };
         let fits = evidence.contents.as_ref().is_none_or(|contents| agree(&shape, &head.contents, contents));
         let is_short = evidence.used > head.index && evidence.is_proved(head.index);
         // The last pages may have been passed over.
@@ -139,7 +141,7 @@ impl Check<'_, '_> {
 
     /// The header of a written segment, and its copies.
     fn summary(&mut self, block: u32, segment: &Segment, evidence: &Evidence) {
-        let shape = self.ftl.shape;
+        let shape = self.ftl.log.shape;
         if segment.state == State::Free {
             return;
         }
@@ -182,10 +184,10 @@ impl Check<'_, '_> {
     /// The first page with contents that no readable summary names.
     fn first_unnamed(&self, block: u32, segment: &Segment, evidence: &Evidence) -> Option<u32> {
         let Some(contents) = &evidence.contents else { return Some(0) };
-        if self.ftl.shape.tagged {
+        if self.ftl.log.shape.tagged {
             return None;
         }
-        let head = self.ftl.heads.iter().flatten().find(|head| head.block == block);
+        let head = self.ftl.log.heads.open.iter().flatten().find(|head| head.block == block);
         let used = head.map_or(u32::from(segment.used), |head| head.index);
         let named = count32(contents.sequences.len());
         (named..used).find(|index| evidence.is_proved(*index))

@@ -56,13 +56,13 @@ fn is_found(code: &str, chip: SimChip) {
 
 /// The chip pages of a log page.
 fn parts(disk: &Server<'static>, place: Place) -> Vec<PageId> {
-    let page = disk.shape.page(place);
-    (0..disk.shape.medium.parts()).map(|part| disk.shape.medium.chip_page(page, part)).collect()
+    let page = disk.log.shape.page(place);
+    (0..disk.log.shape.medium.parts()).map(|part| disk.log.shape.medium.chip_page(page, part)).collect()
 }
 
 /// A sealed segment in which something lives.
 fn sealed(disk: &Server<'static>) -> u32 {
-    let mut sealed = disk.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0);
+    let mut sealed = disk.log.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0);
     sealed.next().unwrap().0
 }
 
@@ -109,11 +109,11 @@ fn an_older_copy_in_the_table() {
 fn a_block_beyond_the_disk() {
     for geometry in LAYOUTS {
         let mut disk = used(geometry);
-        let (lba, data) = (disk.table.len() + 3, vec![9; disk.block_bytes() as usize]);
+        let (lba, data) = (disk.map.table.len() + 3, vec![9; disk.block_bytes() as usize]);
         let at = disk.head_for_user(0).unwrap();
-        let block = disk.heads[at].as_ref().unwrap().block;
-        disk.append(at, Entry { lba, written: disk.clock }, &data).unwrap();
-        disk.segments.change(block, |segment| segment.valid -= 1);
+        let block = disk.log.heads.open[at].as_ref().unwrap().block;
+        disk.append(at, Entry { lba, written: disk.log.clock }, &data).unwrap();
+        disk.log.segments.change(block, |segment| segment.valid -= 1);
         disk.flush().unwrap();
         is_found("page", chip_of(&disk));
         is_found("page", closed(disk, |_| {}));
@@ -125,10 +125,10 @@ fn a_wrong_count_of_erases() {
     for geometry in LAYOUTS {
         let disk = used(geometry);
         let block = sealed(&disk);
-        is_found("segment", closed(disk, |disk| disk.segments.change(block, |s| s.erases += 1)));
+        is_found("segment", closed(disk, |disk| disk.log.segments.change(block, |s| s.erases += 1)));
         let disk = used(geometry);
         let block = sealed(&disk);
-        is_found("segment", closed(disk, |disk| disk.segments.change(block, |s| s.erases = 0)));
+        is_found("segment", closed(disk, |disk| disk.log.segments.change(block, |s| s.erases = 0)));
     }
 }
 
@@ -136,7 +136,7 @@ fn a_wrong_count_of_erases() {
 fn a_head_that_does_not_fit() {
     for geometry in LAYOUTS {
         let change = |disk: &mut Server<'static>| {
-            let mut heads = disk.heads.iter_mut().flatten();
+            let mut heads = disk.log.heads.open.iter_mut().flatten();
             let head = heads.find(|head| head.contents.sequences.len() > 1).unwrap();
             head.contents.entries[0].lba = 11;
         };
@@ -147,7 +147,7 @@ fn a_head_that_does_not_fit() {
 #[test]
 fn failures_that_never_were() {
     for geometry in LAYOUTS {
-        is_found("checkpoint", closed(used(geometry), |disk| disk.segments.set_failures(3)));
+        is_found("checkpoint", closed(used(geometry), |disk| disk.log.segments.set_failures(3)));
     }
 }
 
@@ -156,7 +156,7 @@ fn a_page_of_the_checkpoint() {
     for geometry in LAYOUTS {
         let chip = closed(used(geometry), |_| {});
         let disk = served_with(chip, OpenOptions { read_only: true, ..OpenOptions::default() });
-        let pages = parts(&disk, Place { block: disk.record.segments[0], index: 0 });
+        let pages = parts(&disk, Place { block: disk.log.recorded.record.segments[0], index: 0 });
         let mut chip = chip_of(&disk);
         chip.faults_mut().unreadable.extend(pages);
         is_found("checkpoint", chip);
@@ -186,7 +186,7 @@ fn a_copy_of_the_records() {
             (0..3).for_each(|_| disk.write_checkpoint(false).unwrap());
             let chip = closed(disk, |_| {});
             let disk = served_with(chip, OpenOptions { read_only: true, ..OpenOptions::default() });
-            let block = disk.roots.blocks().nth(copy).unwrap();
+            let block = disk.log.recorded.roots.blocks().nth(copy).unwrap();
             let mut chip = chip_of(&disk);
             chip.erase(BlockId(block)).unwrap();
             let report = check(chip.clone(), &mut |_, _| {}).unwrap();
@@ -204,7 +204,7 @@ fn a_block_that_cannot_be_read() {
     for geometry in LAYOUTS {
         let mut disk = used(geometry);
         let addr = disk.addr(9).unwrap();
-        let pages = parts(&disk, disk.shape.place(addr).0);
+        let pages = parts(&disk, disk.log.shape.place(addr).0);
         let mut chip = closed(disk, |_| {});
         chip.faults_mut().unreadable.extend(pages);
         let report = check(chip.clone(), &mut |_, _| {}).unwrap();
@@ -228,7 +228,7 @@ fn a_mark_on_a_block_in_use() {
 fn no_summary() {
     let disk = used(LAYOUTS[2]);
     let block = sealed(&disk);
-    let used = u32::from(disk.segments.get(block).used);
+    let used = u32::from(disk.log.segments.get(block).used);
     let pages = (used - 2..used).flat_map(|index| parts(&disk, Place { block, index })).collect::<Vec<_>>();
     // Those that commits left before it must be gone, too.
     let earlier = (1..used - 2).flat_map(|index| parts(&disk, Place { block, index }));
@@ -255,8 +255,8 @@ fn no_block_is_older_for_want_of_the_last_summaries() {
     }
     disk.flush().unwrap();
     let mut ends = Vec::new();
-    for (block, segment) in disk.segments.iter().filter(|(_, segment)| segment.valid > 0) {
-        let head = disk.heads.iter().flatten().find(|head| head.block == block);
+    for (block, segment) in disk.log.segments.iter().filter(|(_, segment)| segment.valid > 0) {
+        let head = disk.log.heads.open.iter().flatten().find(|head| head.block == block);
         let end = head.map_or(u32::from(segment.used), |head| head.index);
         let pages = (end - 2..end).flat_map(|index| parts(&disk, Place { block, index }));
         ends.push((block, segment.state, pages.collect::<Vec<_>>()));
@@ -284,11 +284,12 @@ fn no_block_is_older_for_want_of_the_last_summaries() {
 fn no_summary_and_none_before_it() {
     let mut disk = used(LAYOUTS[2]);
     // Of one that no commit left an earlier summary in.
-    let sealed = disk.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0 && s.used > 8);
+    let sealed =
+        disk.log.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0 && s.used > 8);
     let sealed = sealed.map(|(block, s)| (block, u32::from(s.used))).collect::<Vec<_>>();
     let mut alone = sealed.into_iter().filter(|(block, used)| {
         let mut earlier = (1..used - 2).map(|index| Place { block: *block, index });
-        earlier.all(|place| disk.flash.read_summary(place).unwrap().is_none())
+        earlier.all(|place| disk.log.flash.read_summary(place).unwrap().is_none())
     });
     let (block, used) = alone.next().unwrap();
     let pages = (used - 2..used).flat_map(|index| parts(&disk, Place { block, index })).collect::<Vec<_>>();
@@ -307,10 +308,10 @@ fn no_summary_and_none_before_it() {
 fn a_summary_that_lies() {
     let mut disk = used(LAYOUTS[0]);
     let lie = |disk: &mut Server<'static>| {
-        let full = disk.shape.data_pages() - 1;
-        let heads = disk.heads.iter_mut().flatten();
+        let full = disk.log.shape.data_pages() - 1;
+        let heads = disk.log.heads.open.iter_mut().flatten();
         let found = heads.filter(|head| head.index == full).count();
-        disk.heads.iter_mut().flatten().for_each(|head| {
+        disk.log.heads.open.iter_mut().flatten().for_each(|head| {
             if head.index == full {
                 head.contents.entries[1].written ^= 1;
             }
@@ -338,11 +339,11 @@ fn a_copy_of_trims() {
         disk.flush().unwrap();
         disk.write(Lba(1), &vec![3; disk.block_bytes() as usize]).unwrap();
         disk.flush().unwrap();
-        let trims = (0..disk.shape.blocks * disk.shape.pages)
-            .map(|page| Place { block: page / disk.shape.pages, index: page % disk.shape.pages });
+        let trims = (0..disk.log.shape.blocks * disk.log.shape.pages)
+            .map(|page| Place { block: page / disk.log.shape.pages, index: page % disk.log.shape.pages });
         let mut found = Vec::new();
         for place in trims.collect::<Vec<_>>() {
-            if disk.flash.read(place).unwrap().of_kind(Kind::Trim).is_some() {
+            if disk.log.flash.read(place).unwrap().of_kind(Kind::Trim).is_some() {
                 found.push(place);
             }
         }
@@ -360,7 +361,7 @@ fn a_page_without_a_trim_needs_no_copy() {
     let mut disk = used("2048+64:8:40");
     disk.flush().unwrap();
     let mut disk = served(chip_of(&disk));
-    assert!(!disk.unsure.is_empty(), "no page is unsure");
+    assert!(!disk.log.aftermath.unsure.is_empty(), "no page is unsure");
     (0..3).for_each(|lba| disk.write(Lba(lba), &vec![9; disk.block_bytes() as usize]).unwrap());
     disk.flush().unwrap();
     let report = check(chip_of(&disk), &mut |_, _| {}).unwrap();
@@ -370,8 +371,8 @@ fn a_page_without_a_trim_needs_no_copy() {
 #[test]
 fn a_disk_of_another_version_is_refused() {
     let mut disk = used(LAYOUTS[0]);
-    let anchor = pumice_flashlog::Anchor { version: VERSION + 1, ..disk.roots.anchor().clone() };
-    disk.roots = pumice_flashlog::Roots::blank(disk.shape.medium, anchor).unwrap();
+    let anchor = pumice_flashlog::Anchor { version: VERSION + 1, ..disk.log.recorded.roots.anchor().clone() };
+    disk.log.recorded.roots = pumice_flashlog::Roots::blank(disk.log.shape.medium, anchor).unwrap();
     let chip = closed(disk, |_| {});
     assert_eq!(check(chip, &mut |_, _| {}).map(drop), Err(FtlError::Version(VERSION + 1)));
 }

@@ -37,7 +37,6 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("f2fs", "Writer", 6),
     ("flashlog", "Medium", 5),
     ("ftl", "Info", 1),
-    ("ftl", "Server", 19),
     ("ftl", "Table", 1),
     ("lab", "Parameters", 2),
     ("lab", "Record", 4),
