@@ -108,8 +108,8 @@ pub(crate) fn examine<'c>(
     let is_recorded = record.is_some();
     let known = record.clone();
     let replayed = ftl.replay_since(record, false, Trust::LOOK)?;
-    ftl.count_off_all()?;
-    ftl.ask_for_bad((0..ftl.log.shape.blocks).collect())?;
+    ftl.map.count_off_all(&mut ftl.log)?;
+    ftl.log.ask_for_bad((0..ftl.log.shape.blocks).collect())?;
     if is_recorded && ftl.log.status.start == Start::Headers {
         let text = "it cannot be read, or makes no sense: trimmed blocks may hold what they held before";
         found.add("checkpoint", text.into());
@@ -183,7 +183,7 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Every page of the checkpoint, any one of which the others make again.
     fn checkpoint(&mut self, record: &Record) -> Result<()> {
-        for part in self.ftl.bad_parts(record)? {
+        for part in self.ftl.log.bad_parts(record)? {
             self.found.add(
                 "checkpoint",
                 match part {
@@ -192,7 +192,7 @@ impl<'a, 'c> Check<'a, 'c> {
                 },
             );
         }
-        for Place { block, index } in self.ftl.bad_map_pages()? {
+        for Place { block, index } in self.ftl.map.bad_map_pages(&mut self.ftl.log)? {
             let text = format!(
                 "page {index} of segment {block}, of the translation table, cannot be read; the others of its group \
                  restore it"
@@ -212,7 +212,7 @@ impl<'a, 'c> Check<'a, 'c> {
     /// Compares the table's places of blocks with the proof in the pages.
     fn table(&mut self, doubted: &[u32]) -> Result<()> {
         let mut stored = Vec::new();
-        self.ftl.each_stored(|lba, addr| stored.push((lba, addr)))?;
+        self.ftl.map.each_stored(&mut self.ftl.log, |lba, addr| stored.push((lba, addr)))?;
         for (lba, addr) in stored {
             let (place, slot) = self.ftl.log.shape.place(addr);
             let at = lba as usize;
@@ -255,7 +255,7 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Compares the counts of live blocks in each segment.
     fn counts(&mut self) -> Result<()> {
-        for (block, valid) in (0..).zip(self.ftl.valid_by_table()?) {
+        for (block, valid) in (0..).zip(self.ftl.map.valid_by_table(&mut self.ftl.log)?) {
             let counted = self.ftl.log.segments.get(block).valid;
             if counted != valid {
                 let text =
@@ -277,8 +277,8 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// True if two places hold a block as the same write left it: a copy is not newer than its original.
     fn is_copy(&mut self, one: Addr, other: Addr) -> Result<bool> {
-        let one = self.ftl.entry_at(one)?;
-        Ok(one.is_some() && one == self.ftl.entry_at(other)?)
+        let one = self.ftl.log.entry_at(one)?;
+        Ok(one.is_some() && one == self.ftl.log.entry_at(other)?)
     }
 
     /// Every page of trimmed ranges since the checkpoint has a copy, unless a power cut came between, or a segment failed.

@@ -1,6 +1,7 @@
 //! Checkpoints: the tables and the heads, written to free segments, so that a start need not read all headers.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pumice_media::NandError;
 use zerocopy::IntoBytes;
@@ -8,20 +9,14 @@ use zerocopy::IntoBytes;
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::head::Head;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState, count32};
+use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
 use crate::record::Record;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Place, Shape};
-use crate::status::Mode;
-use crate::stream::{part_bytes, segments_with};
-use crate::survey::Held;
+use crate::stream::part_bytes;
 use crate::tag::Tag;
 use crate::trims::Trims;
-use crate::unsure::Unsure;
-
-/// Segments that are looked at for one to clean.
-const VICTIMS: usize = 8;
 
 /// The reason that a checkpoint was not written through.
 enum Stop {
@@ -44,6 +39,10 @@ struct Writer<'a, 'c> {
     parity: Vec<u8>,
     part: u32,
 }
+
+/// Records that fit into their segments at the least after a checkpoint: that of the first write after a start, which is
+/// written twice, and that of the next checkpoint.
+const ROOM_LEAST: u32 = 3;
 
 impl Writer<'_, '_> {
     fn put(&mut self, mut bytes: &[u8]) -> core::result::Result<(), Stop> {
@@ -125,19 +124,19 @@ impl Server<'_> {
 
     /// The same; with `clean`, nothing follows until the next record.
     pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
-        if self.trims.is_empty() {
+        if self.log.heads.trims.is_empty() {
             self.commit()?;
         } else {
             self.commit_blocks()?;
-            self.bury()?;
+            self.log.bury()?;
         }
         if clean {
             self.end_heads()?;
         }
         self.move_full_roots()?;
-        self.write_leaves_to_fit()?;
+        self.map.write_leaves_to_fit(&mut self.log)?;
         if clean && self.log.shape.has_parity() {
-            self.end_map()?;
+            self.map.end_map(&mut self.log)?;
         }
         let old = self.log.recorded.record.segments.clone();
         let (segments, pages) = self.write_parts(&old)?;
@@ -147,33 +146,21 @@ impl Server<'_> {
         self.write_record(clean)?;
         let segments = &self.log.segments;
         self.log.recorded.listed.checkpointed(|block| segments.get(block).state == State::Open);
-        self.trims = Trims::default();
+        self.log.heads.trims = Trims::default();
         self.log.patrol.save();
         for block in old.into_iter().chain(self.log.waiting.checkpointed()) {
-            self.hand_back(block);
+            self.log.hand_back(block);
         }
         for block in 0..self.log.shape.blocks {
             self.log.segments.change(block, |segment| segment.trims = false);
         }
-        self.release_map()?;
+        self.map.release_map(&mut self.log)?;
         self.turn_over_roots()?;
         if clean && !self.log.recorded.record.clean {
             // The cleaner had to make room for the record.
             return self.write_checkpoint(true);
         }
         Ok(())
-    }
-
-    /// Free segments that a checkpoint of the present heads takes, with those set apart for leaves of the table.
-    pub(crate) fn wanted(&self) -> u32 {
-        self.parts_wanted(0) + self.map.log.untaken()
-    }
-
-    /// Segments of its pages, for the most changes of the table, or for so many bytes of them.
-    fn parts_wanted(&self, changes: u64) -> u32 {
-        let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.log.shape.named_bytes();
-        let heads = self.log.heads.open.iter().flatten().map(bytes).sum();
-        segments_with(&self.log.shape, self.map.table.len(), heads, changes)
     }
 
     /// Erased segments for a checkpoint made now.
@@ -186,13 +173,13 @@ impl Server<'_> {
             if blocks.len() == wanted as usize {
                 return Ok(blocks);
             }
-            if let Some(block) = self.take_free(0)? {
+            if let Some(block) = self.log.take_free(&mut self.map, 0)? {
                 self.log.segments.change(block, |segment| segment.state = State::Checkpoint);
                 blocks.push(block);
                 continue;
             }
             // Erases failed.
-            self.give_back(core::mem::take(&mut blocks));
+            self.log.give_back(core::mem::take(&mut blocks));
             if !self.make_room(wanted)? {
                 return Err(FtlError::WornOut);
             }
@@ -204,162 +191,23 @@ impl Server<'_> {
     fn write_parts(&mut self, old: &[u32]) -> Result<(Vec<u32>, u32)> {
         loop {
             let mut blocks = self.take_parts()?;
-            self.set_states(old, State::Free);
+            self.log.set_states(old, State::Free);
             match self.write_stream(&blocks) {
                 Ok(pages) => return Ok((blocks, pages)),
                 Err(Stop::Chip(error)) => {
-                    self.set_states(old, State::Checkpoint);
+                    self.log.set_states(old, State::Checkpoint);
                     return self.log.status.fail(error);
                 }
                 Err(Stop::Segment(block)) => {
                     // It still counts.
-                    self.set_states(old, State::Checkpoint);
+                    self.log.set_states(old, State::Checkpoint);
                     blocks.retain(|other| *other != block);
                     self.log.segments.change(block, |segment| segment.state = State::Bad);
                     self.log.flash.medium.mark_bad(block)?;
-                    self.check_wear();
-                    self.give_back(blocks);
+                    self.log.check_wear();
+                    self.log.give_back(blocks);
                 }
             }
-        }
-    }
-
-    /// Writes the kept pages once more, behind a checkpoint that names them, before users write anything. Without room
-    /// for that, or if erases or programs fail, the pages are trusted as they are.
-    pub(crate) fn write_unsure(&mut self) -> Result<()> {
-        let has_room = self.room_to_rewrite();
-        let mut is_done = self.unless_full(has_room)? == Some(true);
-        if is_done {
-            let rewritten = self.rewrite_unsure();
-            is_done = self.unless_full(rewritten)?.is_some();
-        }
-        if is_done {
-            // It proves that the last copy is complete. As the newest page that would count for no more than what it
-            // was made from, though a flush has promised it.
-            let has_room = self.has_room_for_page();
-            let proved = if has_room { self.write_no_trims() } else { Err(FtlError::WornOut) };
-            is_done = self.unless_full(proved)?.is_some();
-        } else {
-            self.trust_unsure()?;
-        }
-        let blocks = self.log.aftermath.unsure.blocks();
-        self.log.aftermath.unsure = Unsure::default();
-        for block in blocks {
-            self.leave_alone_no_more(block);
-        }
-        if !is_done && self.log.policies.wear.free() >= self.wanted() {
-            // The checkpoint should not name pages that are trusted, or that have a copy.
-            self.write_checkpoint(false)?;
-        }
-        Ok(())
-    }
-
-    /// The result of a step that a full chip may have kept from its end: `None` if it did.
-    fn unless_full<T>(&self, done: Result<T>) -> Result<Option<T>> {
-        match done {
-            Err(FtlError::WornOut) if self.log.status.mode == Mode::Dirty => Ok(None),
-            done => done.map(Some),
-        }
-    }
-
-    /// True if a segment is free beyond those of a checkpoint, or a cleaned one leaves room behind its copies. That one
-    /// holds no originals of kept pages: a move can be undone as long as all copies have originals.
-    fn room_to_rewrite(&mut self) -> Result<bool> {
-        let is_enough = self.log.policies.wear.free() > self.for_checkpoint();
-        if is_enough || self.log.shape.is_batched() {
-            return Ok(is_enough);
-        }
-        let mut originals = Vec::new();
-        for entry in self
-            .log
-            .aftermath
-            .unsure
-            .held()
-            .iter()
-            .flat_map(|held| held.tag.entries.clone())
-            .collect::<Vec<_>>()
-        {
-            if entry.lba < self.map.table.len() {
-                let addr = self.addr(entry.lba)?;
-                originals.extend(self.segment_of(addr));
-            }
-        }
-        let pages =
-            self.log.shape.data_pages().saturating_sub(count32(self.log.aftermath.unsure.held().len()));
-        let fits = |block: &u32| {
-            self.log.segments.get(*block).valid.div_ceil(self.log.shape.slots) <= pages
-                && !originals.contains(block)
-        };
-        let Some(victim) = self.log.segments.emptiest(VICTIMS).into_iter().find(fits) else {
-            return Ok(false);
-        };
-        if self.log.policies.selector.remove(victim) {
-            self.clean_victim(victim)?;
-            self.commit()?;
-        }
-        Ok(self.log.policies.wear.free() >= self.wanted())
-    }
-
-    fn rewrite_unsure(&mut self) -> Result<()> {
-        for Held { tag, page, .. } in self.log.aftermath.unsure.held().to_vec() {
-            for (slot, entry) in (0..).zip(tag.entries) {
-                let bytes = page.payload.get(self.log.shape.slot_range(slot));
-                let Some(bytes) = bytes.filter(|_| entry.lba < self.map.table.len()) else { continue };
-                let at = self.head_for_cleaner(tag.class)?;
-                self.append(at, entry, bytes)?;
-            }
-        }
-        self.commit()
-    }
-
-    /// Points blocks at those pages, and frees the segments of the copies that they replace. A block that can be read
-    /// elsewhere as the same write left it stays there: the cleaner was copying it.
-    fn trust_unsure(&mut self) -> Result<()> {
-        for Held { place, tag, .. } in self.log.aftermath.unsure.held().to_vec() {
-            let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.map.table.len());
-            for (slot, entry) in entries.collect::<Vec<_>>() {
-                if self.is_stored(entry)? {
-                    continue;
-                }
-                let old = self.addr(entry.lba)?;
-                self.point(entry.lba, self.log.shape.addr(place, slot))?;
-                let Some(block) = self.segment_of(old) else { continue };
-                let segment = self.log.segments.get(block);
-                if segment.state == State::Sealed && segment.valid == 0 {
-                    self.log.policies.selector.remove(block);
-                    self.log.policies.wear.unsealed(block);
-                    self.free(block);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Allows a segment to be cleaned again, and frees it if nothing lives in it.
-    fn leave_alone_no_more(&mut self, block: u32) {
-        let segment = self.log.segments.get(block);
-        if segment.state != State::Stuck {
-            return;
-        }
-        if segment.valid == 0 {
-            return self.free(block);
-        }
-        self.log.segments.change(block, |segment| segment.state = State::Sealed);
-        let view = self.log.segments.get(block).view(self.log.shape.capacity(), self.log.clock);
-        self.log.policies.selector.sealed(block, &view, self.log.clock);
-        self.log.policies.wear.sealed(block, &view);
-    }
-
-    fn set_states(&mut self, blocks: &[u32], state: State) {
-        for block in blocks {
-            self.log.segments.change(*block, |segment| segment.state = state);
-        }
-    }
-
-    fn give_back(&mut self, blocks: Vec<u32>) {
-        for block in blocks {
-            self.log.segments.change(block, |segment| segment.state = State::Free);
-            self.hand_back(block);
         }
     }
 
@@ -418,6 +266,34 @@ impl Server<'_> {
             writer.put(&segment.encode())?;
         }
         writer.finish()
+    }
+
+    /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
+    /// free.
+    fn turn_over_roots(&mut self) -> Result<()> {
+        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) && self.log.policies.wear.free() >= 2 {
+            self.log.recorded.roots.turn_over();
+            self.write_record(self.log.recorded.record.clean)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the record of the last checkpoint before a new one takes segments, if its own record has no place, as
+    /// after some cuts. The move gives back as many segments as it takes.
+    fn move_full_roots(&mut self) -> Result<()> {
+        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
+        if self.log.recorded.record.segments.is_empty() {
+            return Ok(());
+        }
+        // If the record did not hold after the segments were taken, none might be left for it.
+        if self.log.recorded.roots.is_doubted() && self.log.policies.wear.free() <= self.wanted() {
+            self.write_record(false)?;
+        }
+        if self.log.recorded.roots.is_full() {
+            self.make_room(1)?;
+            self.write_record(false)?;
+        }
+        Ok(())
     }
 }
 

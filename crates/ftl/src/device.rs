@@ -14,16 +14,16 @@ impl Server<'_> {
     }
 
     fn read_block(&mut self, lba: u32, out: &mut [u8]) -> Result<()> {
-        if let Some(bytes) = self.unsure_block(lba) {
+        if let Some(bytes) = self.log.unsure_block(lba) {
             out.copy_from_slice(bytes);
             return Ok(());
         }
-        let addr = self.addr(lba)?;
+        let addr = self.map.addr(&mut self.log, lba)?;
         if addr.is_none() {
             out.fill(0);
             return Ok(());
         }
-        self.fetch(lba, addr, out)
+        self.log.fetch(lba, addr, out)
     }
 
     fn write_block(&mut self, lba: u32, data: &[u8]) -> Result<()> {
@@ -33,18 +33,18 @@ impl Server<'_> {
         if self.overwrite_buffered(lba, data)? {
             return Ok(());
         }
-        let old = self.old(lba)?;
+        let old = self.map.old(&mut self.log, lba)?;
         let class = self.log.policies.placement.user_write(self.log.clock, lba, old);
         self.clean_beside()?;
         let at = self.head_for_user(class.0)?;
-        self.trims.remove(lba);
+        self.log.heads.trims.remove(lba);
         self.append(at, Entry { lba, written: self.log.clock }, data)?;
         self.after_change()
     }
 
     /// A block that waits in a page not yet programmed is replaced there.
     fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> Result<bool> {
-        let (addr, now, shape) = (self.addr(lba)?, self.log.clock, self.log.shape);
+        let (addr, now, shape) = (self.map.addr(&mut self.log, lba)?, self.log.clock, self.log.shape);
         for head in self.log.heads.open.iter_mut().flatten() {
             let Some(slot) = head.buffered(&shape, addr) else { continue };
             head.buffer_slot(&shape, slot, |bytes| bytes.copy_from_slice(data));
@@ -55,35 +55,21 @@ impl Server<'_> {
     }
 
     fn trim_block(&mut self, lba: u32) -> Result<()> {
-        if self.addr(lba)?.is_none() {
+        if self.map.addr(&mut self.log, lba)?.is_none() {
             return Ok(());
         }
-        if let Some(old) = self.old(lba)? {
+        if let Some(old) = self.map.old(&mut self.log, lba)? {
             self.log.policies.placement.trimmed(self.log.clock, lba, old);
         }
         // Known before its segment can become free.
-        self.trims.add(lba);
-        self.forget_copy(lba)?;
+        self.log.heads.trims.add(lba);
+        self.map.forget_copy(&mut self.log, lba)?;
         self.log.status.counters.trimmed += 1;
-        if self.trims.len() >= trims::per_page(self.log.shape.payload()) {
+        if self.log.heads.trims.len() >= trims::per_page(self.log.shape.payload()) {
             self.room_for_trims()?;
             self.write_trims()?;
         }
         self.pace_map()
-    }
-
-    /// The work after each change: segments that failed are left, and a checkpoint is made when one is due.
-    pub(crate) fn after_change(&mut self) -> Result<()> {
-        if !self.log.heads.failing.is_empty() || self.log.waiting.has_doomed() {
-            self.commit()?;
-        }
-        self.count_off_some()?;
-        self.pace_map()?;
-        if self.log.recorded.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
-            self.checkpoint()?;
-        }
-        debug_assert!(self.log.status.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
-        Ok(())
     }
 
     fn sync(&mut self) -> Result<()> {

@@ -46,7 +46,7 @@ impl<N> Ftl<N> {
 
     /// The chip.
     pub fn chip(&self) -> &AnyChip<'static> {
-        self.server.chip()
+        self.server.log.chip()
     }
 
     /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not

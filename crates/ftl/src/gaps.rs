@@ -229,7 +229,7 @@ mod tests {
         (0..32).for_each(|lba| write(&mut disk, lba));
         let mut disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
         let (older, _) = {
-            let addr = disk.addr(15).unwrap();
+            let addr = disk.map.addr(&mut disk.log, 15).unwrap();
             disk.log.shape.place(addr)
         };
         // The last page of a segment, named by the first of the next, of which all is written twice.
@@ -237,7 +237,7 @@ mod tests {
         (0..16).for_each(|turn| write(&mut disk, turn % 8));
         disk.flush().unwrap();
         let (place, _) = {
-            let addr = disk.addr(15).unwrap();
+            let addr = disk.map.addr(&mut disk.log, 15).unwrap();
             disk.log.shape.place(addr)
         };
         assert_eq!(place.index, 7);
@@ -250,7 +250,7 @@ mod tests {
         assert!(disk.read(Lba(15), &mut bytes).is_err());
         // But for the one with the older copy.
         while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
-            assert!(free == older.block || disk.erase(free).unwrap());
+            assert!(free == older.block || disk.log.erase(&mut disk.map, free).unwrap());
         }
         let mut disk = served(chip_of(&disk));
         assert!(disk.read(Lba(15), &mut bytes).is_err(), "older in silence");

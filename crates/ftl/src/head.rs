@@ -7,17 +7,20 @@ use pumice_cleaning::placement::MAX_CLASSES;
 use crate::shape::{Addr, Place, Shape};
 use crate::summary::Contents;
 use crate::tag::Entry;
+use crate::trims::Trims;
 
 /// Heads: one for each class, and one for data moved to level wear.
 pub(crate) const HEADS: usize = MAX_CLASSES as usize + 1;
 /// The head of data moved to level wear.
 pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 
-/// The index segment: the heads of all classes.
+/// The index segment: the heads of all classes, with all that was accepted and is not on the chip yet.
 pub(crate) struct Heads {
     pub(crate) open: Vec<Option<Head>>,
     /// Heads of segments in which a program failed; their live blocks have to move.
     pub(crate) failing: Vec<Head>,
+    /// Trims that no page tells of yet.
+    pub(crate) trims: Trims,
 }
 
 impl Heads {
@@ -25,7 +28,7 @@ impl Heads {
     pub(crate) fn new() -> Heads {
         let mut open = Vec::new();
         open.resize_with(HEADS, || None);
-        Heads { open, failing: Vec::new() }
+        Heads { open, failing: Vec::new(), trims: Trims::default() }
     }
 }
 

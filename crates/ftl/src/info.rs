@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use crate::counters::{Counters, Start};
 use crate::error::Missing;
 use crate::layout::VERSION;
+use crate::log::Log;
 use crate::policy::PolicyNames;
 use crate::segments::State;
 use crate::server::Server;
 use crate::status::Mode;
 use crate::stream::map_segments;
-use pumice_media::AnyChip;
 
 /// The state and the counters of a disk.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,15 +78,15 @@ pub struct Info {
     pub table_bytes: usize,
 }
 
-impl<'c> Server<'c> {
+impl Server<'_> {
     /// The state and the counters of the disk. Looks at every segment's line in the lookup table.
     pub(crate) fn info(&self) -> Info {
         let count = |state: State| {
             u32::try_from(self.log.segments.iter().filter(|(_, s)| s.state == state).count())
                 .unwrap_or(u32::MAX)
         };
-        let (wear, wear_stddev) = self.wear();
-        let rounds = self.rounds();
+        let (wear, wear_stddev) = self.log.wear();
+        let rounds = self.log.rounds();
         Info {
             version: VERSION,
             uuid: self.log.recorded.identity.uuid,
@@ -105,7 +105,7 @@ impl<'c> Server<'c> {
             segment_blocks: self.log.shape.capacity(),
             segments: self.log.shape.blocks,
             free_segments: count(State::Free),
-            checkpoint_segments: self.checkpoint_most(),
+            checkpoint_segments: self.log.checkpoint_most(),
             map_segments: map_segments(&self.log.shape, self.map.table.len()),
             bad_segments: count(State::Bad),
             parity_pages: self.log.recorded.identity.parity_pages,
@@ -129,24 +129,6 @@ impl<'c> Server<'c> {
     pub(crate) fn stored_blocks(&self) -> u64 {
         self.map.table.live()
     }
-
-    /// The chip.
-    pub(crate) fn chip(&self) -> &AnyChip<'c> {
-        self.log.flash.medium.chip()
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    fn wear(&self) -> ((u32, f64, u32), f64) {
-        let good =
-            || self.log.segments.iter().filter(|(_, s)| !matches!(s.state, State::Bad | State::Anchor));
-        let erases = || good().map(|(_, segment)| segment.erases);
-        let count = erases().count().max(1) as f64;
-        let mean = erases().map(f64::from).sum::<f64>() / count;
-        let variance =
-            erases().map(|erases| (f64::from(erases) - mean) * (f64::from(erases) - mean)).sum::<f64>()
-                / count;
-        ((erases().min().unwrap_or(0), mean, erases().max().unwrap_or(0)), root(variance))
-    }
 }
 
 /// The square root by Newton's steps: `core` has none.
@@ -156,6 +138,20 @@ fn root(value: f64) -> f64 {
         root = f64::midpoint(root, value / root);
     }
     root
+}
+
+impl Log<'_> {
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub(crate) fn wear(&self) -> ((u32, f64, u32), f64) {
+        let good = || self.segments.iter().filter(|(_, s)| !matches!(s.state, State::Bad | State::Anchor));
+        let erases = || good().map(|(_, segment)| segment.erases);
+        let count = erases().count().max(1) as f64;
+        let mean = erases().map(f64::from).sum::<f64>() / count;
+        let variance =
+            erases().map(|erases| (f64::from(erases) - mean) * (f64::from(erases) - mean)).sum::<f64>()
+                / count;
+        ((erases().min().unwrap_or(0), mean, erases().max().unwrap_or(0)), root(variance))
+    }
 }
 
 #[cfg(test)]
@@ -191,7 +187,12 @@ mod tests {
                 assert_eq!(disk.log.segments.looks(), before, "looks at {blocks} segments");
                 assert_eq!(
                     stored,
-                    disk.valid_by_table().unwrap().iter().map(|valid| u64::from(*valid)).sum::<u64>()
+                    disk.map
+                        .valid_by_table(&mut disk.log)
+                        .unwrap()
+                        .iter()
+                        .map(|valid| u64::from(*valid))
+                        .sum::<u64>()
                 );
             }
         }

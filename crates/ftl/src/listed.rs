@@ -150,8 +150,9 @@ mod tests {
             }
         }
         disk.commit().unwrap();
-        let (addr, teller) = (disk.addr(0).unwrap(), disk.log.recorded.listed.newest.unwrap());
-        let told = disk.segment_of(addr).unwrap();
+        let (addr, teller) =
+            (disk.map.addr(&mut disk.log, 0).unwrap(), disk.log.recorded.listed.newest.unwrap());
+        let told = disk.log.shape.segment_of(addr).unwrap();
         let dead = disk.log.segments.get(teller);
         assert!(
             told != teller && dead.state == State::Sealed && dead.valid == 0,
@@ -181,7 +182,7 @@ mod tests {
         disk.clean_victim(teller).unwrap();
         assert_eq!(disk.log.segments.get(teller).state, State::Free);
         while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
-            assert!(disk.erase(free).unwrap());
+            assert!(disk.log.erase(&mut disk.map, free).unwrap());
         }
         assert_eq!(read_without(&disk, told), None, "older in silence");
     }

@@ -1,6 +1,8 @@
 //! Reading a checkpoint back.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pumice_flashlog::{Page, Patrol, Rounds, SEQ_END};
 use zerocopy::FromBytes;
@@ -14,6 +16,7 @@ use crate::layout::{
     RawState,
 };
 use crate::leaf::Change;
+use crate::log::Log;
 use crate::map_log::MapLog;
 use crate::record::Record;
 use crate::segments::{Segment, State};
@@ -114,15 +117,16 @@ impl Reader<'_, '_> {
     }
 }
 
-impl Server<'_> {
+impl Log<'_> {
     /// Pages of a checkpoint that cannot be read, by number; none if its parity does not fit.
     pub(crate) fn bad_parts(&mut self, record: &Record) -> Result<Vec<Option<u32>>> {
         let payload = Vec::new();
-        let reader =
-            Reader { shape: self.log.shape, record, payload, at: 0, part: 0, flash: &mut self.log.flash };
+        let reader = Reader { shape: self.shape, record, payload, at: 0, part: 0, flash: &mut self.flash };
         reader.bad_parts()
     }
+}
 
+impl Server<'_> {
     /// Loads the checkpoint of this record; false, with nothing loaded, if it is damaged.
     pub(crate) fn load(&mut self, record: Record) -> Result<bool> {
         let fits = record.pages <= self.log.shape.blocks.saturating_mul(self.log.shape.pages);

@@ -1,26 +1,23 @@
 //! Making a disk, starting a server, ending it.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use pumice_flashlog::Roots;
-use pumice_media::{AnyChip, Nand, NandError};
+use pumice_media::{AnyChip, Nand};
 
 use crate::counters::Start;
 use crate::error::{FtlError, Missing, Result};
 use crate::flash::Flash;
-use crate::head::HEADS;
 use crate::identity::{Identity, Void};
 use crate::layout::{MAGIC, count32};
 use crate::policy::PolicyNames;
 use crate::record::Record;
-use crate::recover::{Range, Replayed, Sure, Trust};
+use crate::recover::Trust;
 use crate::roots::record_shape;
-use crate::segments::{Segments, State};
 use crate::server::Server;
-use crate::shape::{ANCHOR_BLOCKS, Shape};
-use crate::space::segments_needed;
+use crate::shape::Shape;
 use crate::status::Mode;
-use crate::stream::segments_at_most;
+use crate::stream::{segments_at_most, segments_needed};
 use crate::survey::Surveys;
 
 /// The size of the logical disk.
@@ -65,9 +62,6 @@ impl Default for CreateOptions {
         }
     }
 }
-
-/// Free segments that a start after a power cut asks for their bad marks, if there are no more.
-const ASKED: usize = 64;
 
 /// Memory for pages of the translation table, unless another number is asked for.
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
@@ -121,7 +115,7 @@ pub fn create(
         let flash = Flash::new(AnyChip::lend(&mut *nand), shape);
         let mut ftl = Server::assemble(flash, shape, unknown, blank, CACHE_BYTES);
         for block in 0..shape.blocks {
-            ftl.prepare(block, options.erased)?;
+            ftl.log.prepare(block, options.erased)?;
             progress(block + 1, shape.blocks);
         }
         ftl.log.segments
@@ -134,7 +128,7 @@ pub fn create(
     ftl.log.segments = segments;
     ftl.log.segments.set_failures(0);
     ftl.log.status.mode = Mode::Dirty;
-    ftl.hand_out();
+    ftl.log.hand_out();
     ftl.write_checkpoint(true)?;
     ftl.log.flash.medium.flush()?;
     Ok(logical_blocks)
@@ -176,13 +170,6 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
-/// Sequence numbers that a start leaves out: pages that it cannot read may have them, and be read by the next. These are a
-/// few or, where pages have no tags of their own, all that the summary of each head would have named.
-fn left_out(shape: &Shape) -> u64 {
-    let unnamed = if shape.tagged { 0 } else { HEADS as u64 * u64::from(shape.pages) };
-    64 + unnamed
-}
-
 impl<'c> Server<'c> {
     /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
     /// copy. The start goes by the checkpoint if nothing was written since, and else also by the headers of segments
@@ -201,10 +188,10 @@ impl<'c> Server<'c> {
         let mut replayed = ftl.replay_since(record.clone(), options.rebuild, Trust::SERVE)?;
         let mut trust = Trust::SERVE;
         let freed = ftl.take_in_alone(&mut trust, &mut replayed)?;
-        ftl.watch_reads();
+        ftl.log.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.log.aftermath.surveys = Surveys::default();
-        ftl.log.aftermath.doubted = ftl.still_doubted(replayed.doubted.clone())?;
+        ftl.log.aftermath.doubted = ftl.map.still_doubted(&mut ftl.log, replayed.doubted.clone())?;
         ftl.log.aftermath.missing = match ftl.log.status.start {
             Start::Headers if !options.rebuild => Some(ftl.missing_checkpoint(record, named)?),
             _ => replayed.missing(),
@@ -220,8 +207,8 @@ impl<'c> Server<'c> {
         for head in ftl.log.heads.open.iter().flatten() {
             ftl.log.recorded.listed.add(head.block, head.covered);
         }
-        ftl.hand_out();
-        ftl.check_wear();
+        ftl.log.hand_out();
+        ftl.log.check_wear();
         if ftl.log.policies.wear.free() == 0 || !ftl.is_covered() {
             // So many segments failed at a time that nothing can be cleaned any more, or somebody else wrote this.
             ftl.log.status.mode = Mode::WornOut;
@@ -244,7 +231,7 @@ impl<'c> Server<'c> {
     fn missing_checkpoint(&mut self, record: Option<Record>, named: u32) -> Result<Missing> {
         let Some(record) = record else { return Ok(Missing { block: named, pages: 2 }) };
         let most = self.log.shape.blocks.saturating_mul(self.log.shape.pages);
-        let bad = if record.pages <= most { self.bad_parts(&record)? } else { Vec::new() };
+        let bad = if record.pages <= most { self.log.bad_parts(&record)? } else { Vec::new() };
         let (first, pages) = match bad.iter().flatten().next() {
             Some(first) => (*first, count32(bad.len())),
             // All can be read, and make no sense.
@@ -255,95 +242,9 @@ impl<'c> Server<'c> {
         Ok(Missing { block: block.unwrap_or(named), pages })
     }
 
-    /// Loads the checkpoint of a record and all pages written since. Without a record, or if it is not wanted, goes by
-    /// the headers of all segments. Nothing is written.
-    pub(crate) fn replay_since(
-        &mut self,
-        record: Option<Record>,
-        rebuild: bool,
-        trust: Trust,
-    ) -> Result<Replayed> {
-        let mut replayed = Replayed::default();
-        self.log.status.start = if !self.load_unless(rebuild, record)? {
-            replayed = self.rebuild(None, trust)?;
-            Start::Headers
-        } else if self.log.recorded.record.clean {
-            self.end_without_parity();
-            Start::Checkpoint
-        } else {
-            replayed = self.recover(Range { since: self.log.flash.sequence, without: None, trust })?;
-            Start::Recovered
-        };
-        self.log.flash.sequence =
-            self.log.flash.sequence.max(self.log.recorded.roots.newest_seq() + 1) + left_out(&self.log.shape);
-        self.find_free()?;
-        Ok(replayed)
-    }
-
-    /// Starts over, as the start did.
-    pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
-        let mut replayed = Replayed::default();
-        if self.log.status.start == Start::Headers {
-            replayed = self.rebuild(without, trust)?;
-        } else if !self.load(self.log.recorded.record.clone())? {
-            return Err(FtlError::Checkpoint);
-        } else if self.log.status.start == Start::Recovered {
-            replayed = self.recover(Range { since: self.log.flash.sequence, without, trust })?;
-        }
-        self.find_free()?;
-        Ok(replayed)
-    }
-
-    /// Finds the segments in which nothing lives because of a page that may fade, for its copy is missing: trims or, with
-    /// short tags, a summary. It counts.
-    pub(crate) fn take_in_alone(&mut self, trust: &mut Trust, replayed: &mut Replayed) -> Result<Vec<u32>> {
-        let without = *trust;
-        *trust = trust.with(Sure::Alone);
-        if self.log.aftermath.unsure.alone().is_empty() {
-            return Ok(Vec::new());
-        }
-        let is_free = |ftl: &Server<'_>| -> Vec<bool> {
-            ftl.log.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
-        };
-        let sequence = self.log.flash.sequence;
-        let mut left_out = 0;
-        // A summary counts until it is known that it may fade; one may be read that could not be read before.
-        while !self.log.shape.tagged && self.log.aftermath.unsure.alone().len() > left_out {
-            left_out = self.log.aftermath.unsure.alone().len();
-            self.replay(None, without)?;
-        }
-        let before = is_free(self);
-        *replayed = self.replay(None, *trust)?;
-        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
-        let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
-        Ok(freed.map(|((block, _), _)| block).collect())
-    }
-
-    /// Leaves free segments alone until a checkpoint tells of their contents, too, as many as are not needed for that.
-    pub(crate) fn hold_freed(&mut self, mut freed: Vec<u32>) {
-        let is_free = |block: u32| {
-            let segment = self.log.segments.get(block);
-            segment.state == State::Free && !segment.trims
-        };
-        let free = (0..self.log.shape.blocks).filter(|block| is_free(*block)).count();
-        freed.retain(|block| is_free(*block));
-        // A record that has one segment takes another.
-        let for_record = 2usize.saturating_sub(self.log.recorded.roots.blocks().count());
-        freed.truncate(free.saturating_sub(self.wanted() as usize + for_record));
-        self.log.segments.hold(freed);
-    }
-
-    /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
-    fn load_unless(&mut self, unwanted: bool, record: Option<Record>) -> Result<bool> {
-        let Some(record) = record else { return Ok(false) };
-        // Numbers go on from there in any case.
-        self.log.recorded.record.number = record.number;
-        if unwanted { Ok(false) } else { self.load(record) }
-    }
-
     /// Ends the server: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub(crate) fn close(mut self) -> Result<AnyChip<'c>> {
-        self.note_weak();
+        self.log.note_weak();
         match self.log.status.mode {
             Mode::Clean if self.log.patrol.has_news() => self.write_checkpoint(true)?,
             Mode::Dirty => {
@@ -363,133 +264,6 @@ impl<'c> Server<'c> {
         }
         self.log.flash.medium.flush()?;
         Ok(self.log.flash.medium.into_chip())
-    }
-
-    /// Makes the tables from the headers of all segments.
-    fn rebuild(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
-        self.map.table.clear();
-        self.map.log.clear();
-        self.log.aftermath.unsure.name(&self.log.shape, &[]);
-        self.log.segments = Segments::new(self.log.shape.blocks);
-        self.log.heads.open.iter_mut().for_each(|head| *head = None);
-        (self.log.flash.sequence, self.log.clock) = (1, 0);
-        for block in 0..self.log.shape.blocks {
-            self.prepare(block, true)?;
-        }
-        self.log.segments.set_failures(0);
-        self.place_roots();
-        let replayed = self.recover(Range { since: 0, without, trust })?;
-        // Free segments have no known wear: they count as worn as the others.
-        let known: Vec<u64> =
-            self.log.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
-        let mean = known.iter().sum::<u64>().checked_div(known.len() as u64).unwrap_or(0);
-        for block in 0..self.log.shape.blocks {
-            self.log.segments.change(block, |segment| {
-                if segment.erases == 0 {
-                    segment.erases = u32::try_from(mean).unwrap_or(u32::MAX);
-                }
-            });
-        }
-        Ok(replayed)
-    }
-
-    /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
-    fn prepare(&mut self, block: u32, keep: bool) -> Result<()> {
-        let mut state = if block < ANCHOR_BLOCKS { State::Anchor } else { State::Free };
-        if self.log.flash.medium.is_bad(block)? {
-            state = State::Bad;
-        } else if !keep {
-            match self.log.flash.medium.erase(block) {
-                Ok(()) => {}
-                Err(NandError::EraseFailed(_)) => {
-                    self.log.flash.medium.mark_bad(block)?;
-                    state = State::Bad;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.log.segments.change(block, |segment| segment.state = state);
-        Ok(())
-    }
-
-    /// The number of live blocks in each segment by the table.
-    pub(crate) fn valid_by_table(&mut self) -> Result<Vec<u32>> {
-        let (mut valid, shape) = (vec![0; self.log.shape.blocks as usize], self.log.shape);
-        self.each_stored(|_, addr| {
-            let block = shape.place(addr).0.block as usize;
-            valid.iter_mut().skip(block).take(1).for_each(|valid| *valid += 1);
-        })?;
-        Ok(valid)
-    }
-
-    /// Counts the live blocks in each segment by the table.
-    pub(crate) fn count_valid(&mut self) -> Result<()> {
-        for (block, valid) in (0..).zip(self.valid_by_table()?) {
-            self.log.segments.change(block, |segment| segment.valid = valid);
-        }
-        Ok(())
-    }
-
-    /// Finds the segments without live blocks. If too few are free for a checkpoint, old places are counted off first.
-    pub(crate) fn find_free(&mut self) -> Result<()> {
-        self.find_empty()?;
-        if self.log.segments.free() < self.wanted() as usize && self.map.table.is_unsettled() {
-            self.count_off_all()?;
-            self.find_empty()?;
-        }
-        Ok(())
-    }
-
-    /// Finds the segments without live blocks. After a power cut it asks those that heads may have opened, or all if
-    /// they are few, whether they went bad since the checkpoint; others are asked before they are erased.
-    fn find_empty(&mut self) -> Result<()> {
-        let is_unasked = self.log.status.start == Start::Recovered;
-        let unsure = self.log.aftermath.unsure.blocks();
-        for block in 0..self.log.shape.blocks {
-            self.log.segments.change(block, |line| {
-                let is_empty = matches!(line.state, State::Sealed | State::Stuck)
-                    && line.valid == 0
-                    && !unsure.contains(&block);
-                if is_empty || line.state == State::Free {
-                    (line.state, line.is_unasked) = (State::Free, is_unasked);
-                }
-            });
-        }
-        let free = self.log.segments.iter().filter(|(_, segment)| segment.is_unasked);
-        let free: Vec<u32> = free.map(|(block, _)| block).collect();
-        // Where few are left each one counts.
-        self.ask_for_bad(if free.len() <= ASKED { free } else { self.may_be_written(&[]) })
-    }
-
-    /// Finds which of these segments went bad before the power cut, as far as they are free and nobody asked yet.
-    pub(crate) fn ask_for_bad(&mut self, blocks: Vec<u32>) -> Result<()> {
-        for block in blocks {
-            if self.log.segments.get(block).is_unasked {
-                self.went_bad(block)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
-    pub(crate) fn hand_out(&mut self) {
-        let (shape, now) = (self.log.shape, self.log.clock);
-        let mut sealed = Vec::new();
-        for block in 0..shape.blocks {
-            let segment = self.log.segments.get(block);
-            match segment.state {
-                State::Free if segment.trims => self.log.waiting.hold(block),
-                State::Free => self.hand_back(block),
-                State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
-                _ => {}
-            }
-        }
-        sealed.sort_unstable_by_key(|(age, block)| (core::cmp::Reverse(*age), *block));
-        for (_, block) in sealed {
-            let view = self.log.segments.get(block).view(shape.capacity(), now);
-            self.log.policies.selector.sealed(block, &view, now);
-            self.log.policies.wear.sealed(block, &view);
-        }
     }
 }
 

@@ -6,10 +6,11 @@
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{Fault, Rounds};
+use pumice_flashlog::Fault;
 
 use crate::error::Result;
-use crate::segments::{READS_MOST, Segment, State};
+use crate::log::Log;
+use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place};
 use crate::status::Mode;
@@ -18,8 +19,6 @@ use crate::status::Mode;
 const PAGES: u32 = 32;
 /// Segments with nothing in them that one call passes at the most.
 const SEGMENTS: u32 = 256;
-/// One read in so many is charged to its segment.
-const SAMPLED: u32 = 1024;
 
 /// The result of a scrub.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -70,7 +69,7 @@ impl Server<'_> {
     /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
     /// reads some pages; true if more is due. For idle times.
     pub(crate) fn maintain(&mut self, now: i64) -> Result<bool> {
-        self.note_weak();
+        self.log.note_weak();
         if !self.log.status.may_write() {
             return Ok(false);
         }
@@ -81,7 +80,7 @@ impl Server<'_> {
         if self.clean_ahead()? {
             return Ok(true);
         }
-        let pages = self.all_pages();
+        let pages = self.log.all_pages();
         if !self.log.patrol.is_due(now, pages) {
             return Ok(false);
         }
@@ -97,11 +96,11 @@ impl Server<'_> {
     /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
     /// is told log pages done and all. Memory: sixteen bytes for each unreadable page, four for each lost logical block.
     pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
-        let before = self.rounds();
+        let before = self.log.rounds();
         let mut pass = Pass::default();
         self.log.patrol.begin(now);
-        let all = self.all_pages();
-        self.note_weak();
+        let all = self.log.all_pages();
+        self.log.note_weak();
         let mut is_saved = false;
         loop {
             // The chip's life may end meanwhile.
@@ -120,7 +119,7 @@ impl Server<'_> {
         }
         let Pass { mut found, unreadable } = pass;
         found.read_only = !self.log.status.may_write();
-        let after = self.rounds();
+        let after = self.log.rounds();
         found.corrected_bits = after.corrected_bits - before.corrected_bits;
         found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
         found.weak_segments = self.log.segments.weak() + (after.moved_blocks - before.moved_blocks);
@@ -138,52 +137,13 @@ impl Server<'_> {
         let mut pages: Vec<u32> = unreadable.iter().filter(is_there).map(|it| it.page).collect();
         pages.sort_unstable();
         let mut lost = Vec::new();
-        self.each_stored(|lba, addr| {
+        self.map.each_stored(&mut self.log, |lba, addr| {
             let is_in = |page: u32| pages.binary_search(&page).is_ok();
             if addr == Addr::LOST || is_in(shape.page(shape.place(addr).0)) {
                 lost.push(lba);
             }
         })?;
         Ok(lost)
-    }
-
-    /// Has reads of segments counted.
-    pub(crate) fn watch_reads(&mut self) {
-        self.log.flash.medium.sample_reads(SAMPLED, self.log.flash.sequence);
-    }
-
-    /// The patrol's progress so far.
-    pub(crate) fn rounds(&self) -> Rounds {
-        let mut patrol = self.log.patrol.clone();
-        patrol.count_bits(self.log.flash.medium.corrected_bits());
-        patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
-        patrol.rounds()
-    }
-
-    /// Marks the segments that reads found near the limit of ECC, and those that were read too often.
-    pub(crate) fn note_weak(&mut self) {
-        while let Some(block) = self.log.flash.medium.take_tired() {
-            self.note(block, |segment| segment.weak = true);
-        }
-        for block in self.log.flash.medium.take_samples() {
-            self.note(block, |segment| {
-                segment.reads = READS_MOST.min(segment.reads + 1);
-                segment.weak |= segment.reads == READS_MOST;
-            });
-        }
-    }
-
-    /// Changes the line of a segment with data, for the next checkpoint.
-    fn note(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
-        if self.log.segments.get(block).state.holds_data() {
-            self.log.segments.change(block, change);
-            self.log.patrol.note();
-        }
-    }
-
-    /// Log pages of the chip.
-    fn all_pages(&self) -> u32 {
-        self.log.shape.blocks * self.log.shape.pages
     }
 
     /// Empties a segment that is weak.
@@ -212,11 +172,11 @@ impl Server<'_> {
             self.log.patrol.move_to(self.log.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
         }
         let (mut read, mut passed) = (0, 0);
-        while read < PAGES && passed < SEGMENTS && self.log.patrol.rounds().page < self.all_pages() {
+        while read < PAGES && passed < SEGMENTS && self.log.patrol.rounds().page < self.log.all_pages() {
             let page = self.log.patrol.rounds().page;
             let (block, index) = (self.log.shape.medium.block_of(page), self.log.shape.medium.index_of(page));
             let next = self.log.shape.page(Place { block: block + 1, index: 0 });
-            if !self.is_patrolled(block) {
+            if !self.log.is_patrolled(block) {
                 self.log.patrol.move_to(next);
                 passed += 1;
                 continue;
@@ -228,16 +188,10 @@ impl Server<'_> {
                 self.end_segment(block, pass)?;
             }
         }
-        if self.log.patrol.rounds().page >= self.all_pages() {
+        if self.log.patrol.rounds().page >= self.log.all_pages() {
             self.log.patrol.end_pass();
         }
         Ok(())
-    }
-
-    /// True if a segment holds something. The roots' own are looked at apart.
-    fn is_patrolled(&self, block: u32) -> bool {
-        let state = self.log.segments.get(block).state;
-        state.holds_data() || (state == State::Checkpoint && !self.log.recorded.roots.holds(block))
     }
 
     /// Reads a page.
@@ -265,7 +219,7 @@ impl Server<'_> {
             self.log.flash.medium.call_tired(block);
         }
         if state != State::Checkpoint {
-            self.note_weak();
+            self.log.note_weak();
             return Ok(());
         }
         let is_here = |it: &Unreadable| self.log.shape.medium.block_of(it.page) == block;
@@ -291,9 +245,9 @@ impl Server<'_> {
         }
         self.admit_write()?;
         self.map.log.call_weak(block);
-        self.empty_weak_map()?;
+        self.map.empty_weak_map(&mut self.log)?;
         self.checkpoint()?;
-        self.note_weak();
+        self.log.note_weak();
         Ok(())
     }
 
@@ -310,7 +264,20 @@ impl Server<'_> {
             self.log.recorded.roots.turn_over();
             self.write_record(self.log.recorded.record.clean)?;
         }
-        self.note_weak();
+        self.log.note_weak();
         Ok(())
+    }
+}
+
+impl Log<'_> {
+    /// Log pages of the chip.
+    fn all_pages(&self) -> u32 {
+        self.shape.blocks * self.shape.pages
+    }
+
+    /// True if a segment holds something. The roots' own are looked at apart.
+    fn is_patrolled(&self, block: u32) -> bool {
+        let state = self.segments.get(block).state;
+        state.holds_data() || (state == State::Checkpoint && !self.recorded.roots.holds(block))
     }
 }

@@ -27,10 +27,10 @@ impl Server<'_> {
     pub(crate) fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let shape = self.log.shape.medium;
-        let before = self.rounds();
+        let before = self.log.rounds();
         let mut found = Scrubbed::default();
         let mut next = ANCHOR_BLOCKS;
-        self.note_weak();
+        self.log.note_weak();
         loop {
             // The chip's life may end meanwhile.
             if self.log.segments.weak() > 0 && self.log.status.may_write() {
@@ -41,7 +41,7 @@ impl Server<'_> {
                     found.spare_areas += u64::from(shape.pages() + shape.parity());
                     if !self.log.flash.medium.has_fitting_signatures(next)? {
                         self.log.flash.medium.call_tired(next);
-                        self.note_weak();
+                        self.log.note_weak();
                     }
                 }
                 next += 1;
@@ -51,7 +51,8 @@ impl Server<'_> {
             progress(next, self.log.shape.blocks);
         }
         found.read_only = !self.log.status.may_write();
-        found.weak_segments = self.log.segments.weak() + (self.rounds().moved_blocks - before.moved_blocks);
+        found.weak_segments =
+            self.log.segments.weak() + (self.log.rounds().moved_blocks - before.moved_blocks);
         Ok(found)
     }
 }

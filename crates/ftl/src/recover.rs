@@ -1,7 +1,8 @@
 //! Pages written since the checkpoint, found by the headers of segments and the tags of pages; all pages, if there is
 //! no checkpoint.
 
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
 use pumice_cleaning::placement::MAX_CLASSES;
 
@@ -10,6 +11,7 @@ use crate::flash::Found;
 use crate::gaps::{Doubted, Gaps, Lost, Told};
 use crate::head::Head;
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK, UNSURE_MOST, count32};
+use crate::log::Log;
 use crate::newest::Newest;
 use crate::segments::State;
 use crate::server::Server;
@@ -17,8 +19,8 @@ use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::survey::{Held, Known, Surveyed, Surveyor};
 use crate::tag::Entry;
-use crate::tails;
-use crate::trims::{self, Trims};
+use crate::trims::Trims;
+use crate::{tails, trims};
 
 /// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
 const BEGUN_MOST: usize = 6;
@@ -151,7 +153,7 @@ fn pages_through(place: Place) -> u16 {
     u16::try_from(place.index + 1).unwrap_or(u16::MAX)
 }
 
-impl<'c> Server<'c> {
+impl Server<'_> {
     /// Takes in the pages of a range. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
         let heads = self.log.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
@@ -169,7 +171,7 @@ impl<'c> Server<'c> {
             unread_named: Vec::new(),
         };
         let mut latest: Option<Surveyed> = None;
-        for block in self.may_be_written(&heads) {
+        for block in self.log.may_be_written(&heads) {
             let head = heads.iter().find(|head| head.block == block);
             let Some(found) = self.survey_for(range, block, head, &mut gathered.gaps)? else { continue };
             let is_older = latest.as_ref().is_some_and(|latest| latest.last > found.last);
@@ -184,11 +186,6 @@ impl<'c> Server<'c> {
         self.take_gaps(range, gathered)
     }
 
-    fn surveyor(&mut self) -> Surveyor<'_, 'c> {
-        let (surveys, flash) = (&mut self.log.aftermath.surveys, &mut self.log.flash);
-        Surveyor { surveys, flash, shape: self.log.shape, leaves_out_last: false }
-    }
-
     /// True if the last summary of a segment does not count, for it may fade.
     fn leaves_out_last(&self, range: Range, block: u32) -> bool {
         range.trust.sure < Sure::Alone && self.log.aftermath.unsure.alone().contains(&block)
@@ -199,7 +196,7 @@ impl<'c> Server<'c> {
     fn find_alone(&mut self, gathered: &Gathered) -> Result<Vec<u32>> {
         let mut alone: Vec<u32> = gathered.alone.into_iter().collect();
         for summary in tails::unproved(&self.log.shape, &gathered.gaps.tails, &self.log.recorded.record) {
-            if !self.surveyor().is_second(summary)? {
+            if !self.log.surveyor().is_second(summary)? {
                 alone.push(summary.block);
             }
         }
@@ -224,7 +221,7 @@ impl<'c> Server<'c> {
         let found = match is_of_log && !is_left_out {
             true => {
                 let leaves_out_last = self.leaves_out_last(range, block);
-                let mut surveyor = Surveyor { leaves_out_last, ..self.surveyor() };
+                let mut surveyor = Surveyor { leaves_out_last, ..self.log.surveyor() };
                 surveyor.survey(block, &segment, range.since, known, &mut own_gaps)?
             }
             false => None,
@@ -244,7 +241,7 @@ impl<'c> Server<'c> {
         }
         if found.is_none() && is_of_log {
             // Closed, because the page behind the last may have been touched.
-            self.close_head(block, head.map(|head| head.index));
+            self.log.close_head(block, head.map(|head| head.index));
         }
         Ok(found)
     }
@@ -252,7 +249,7 @@ impl<'c> Server<'c> {
     /// Takes in the segment that was written last, without the newest page of all if it is not sure.
     fn take_latest(&mut self, range: Range, mut latest: Surveyed, gathered: &mut Gathered) -> Result<()> {
         if latest.is_ended {
-            self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+            self.log.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
         }
         // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
         let is_last = latest.last >= self.log.recorded.identity.void.sequence;
@@ -277,7 +274,7 @@ impl<'c> Server<'c> {
             Some(newest)
                 if newest.tag.kind == Kind::Trim
                     && range.trust.sure < Sure::Alone
-                    && self.surveyor().is_first_trim(&newest)? =>
+                    && self.log.surveyor().is_first_trim(&newest)? =>
             {
                 gathered.alone = Some(latest.block);
                 Some(newest.place.index)
@@ -290,34 +287,18 @@ impl<'c> Server<'c> {
     /// True if all blocks of the newest page were copied from where the table has them.
     fn is_there_twice(&mut self, newest: &Held) -> Result<bool> {
         for entry in newest.tag.entries.iter().filter(|entry| **entry != Entry::NONE) {
-            if !self.is_stored(*entry)? {
+            if !self.map.is_stored(&mut self.log, *entry)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// True if a block can be read where the table has it, as the same write left it.
-    pub(crate) fn is_stored(&mut self, entry: Entry) -> Result<bool> {
-        let addr = if entry.lba < self.map.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
-        Ok(self.entry_at(addr)? == Some(entry))
-    }
-
-    /// The content of a slot, by the tag of its page; `None` if that cannot be read.
-    pub(crate) fn entry_at(&mut self, addr: Addr) -> Result<Option<Entry>> {
-        let (place, slot) = self.log.shape.place(addr);
-        if place.block >= self.log.shape.blocks {
-            return Ok(None);
-        }
-        let found = self.log.flash.read_twice(place)?.of_kind(Kind::Data);
-        Ok(found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied()))
-    }
-
     /// Takes in the newest page and those that the checkpoint names, or keeps their blocks in memory. The newest is
     /// sure if there is a `newer` one that cannot be read.
     fn take_unsure(&mut self, range: Range, newer: bool, gathered: &mut Gathered) -> Result<()> {
         let mut held = Vec::new();
-        let (named, unread) = self.named_unsure()?;
+        let (named, unread) = self.log.named_unsure()?;
         gathered.unread_named = unread;
         for named in named {
             let Some(named) = self.without_newer(named, gathered) else { continue };
@@ -340,58 +321,8 @@ impl<'c> Server<'c> {
                 held.push(newest);
             }
         }
-        self.keep_unsure(held);
+        self.log.keep_unsure(held);
         Ok(())
-    }
-
-    /// The pages that the checkpoint names, and the places of those that cannot be read: they faded, or died.
-    fn named_unsure(&mut self) -> Result<(Vec<Held>, Vec<Place>)> {
-        let (mut found, mut unread) = (Vec::new(), Vec::new());
-        for (place, sequence) in self.log.aftermath.unsure.named() {
-            // It was left alone until now.
-            self.log.segments.change(place.block, |segment| {
-                if segment.state == State::Stuck {
-                    segment.state = State::Sealed;
-                }
-            });
-            if let Some(held) = self.log.aftermath.unsure.known(place, sequence) {
-                found.push(held);
-                continue;
-            }
-            match self.log.flash.read_twice(place)? {
-                Found::Page(tag, page) if tag.kind == Kind::Data && tag.sequence == sequence => {
-                    let held = Held { place, tag, page };
-                    self.log.aftermath.unsure.remember(held.clone());
-                    found.push(held);
-                }
-                Found::Unproved => unread.push(place),
-                // Its segment was erased since.
-                Found::Page(..) | Found::Erased => {}
-            }
-        }
-        Ok((found, unread))
-    }
-
-    /// Keeps these from here on, the newest last, and leaves their segments alone.
-    pub(crate) fn keep_unsure(&mut self, mut held: Vec<Held>) {
-        for at in 1..held.len() {
-            let (older, newer) = held.split_at_mut(at);
-            let newer = newer.iter().take(1).flat_map(|held| &held.tag.entries);
-            let newer: Vec<u32> = newer.map(|entry| entry.lba).collect();
-            let older = older.iter_mut().flat_map(|held| &mut held.tag.entries);
-            older.filter(|entry| newer.contains(&entry.lba)).for_each(|entry| *entry = Entry::NONE);
-        }
-        for Held { place, page, .. } in &held {
-            // Should the start begin anew.
-            self.log.flash.medium.pin(self.log.shape.page(*place), page.clone());
-            let used = pages_through(*place);
-            self.log.segments.change(place.block, |segment| {
-                if segment.state != State::Bad {
-                    (segment.state, segment.used) = (State::Stuck, segment.used.max(used));
-                }
-            });
-        }
-        self.log.aftermath.unsure.keep(held);
     }
 
     /// A page without the entries that a later page holds or takes back; `None` if nothing is left.
@@ -416,7 +347,11 @@ impl<'c> Server<'c> {
     /// promised, and the power went later.
     fn has_lost_originals(&mut self, page: &Held, gathered: &Gathered) -> Result<bool> {
         for entry in &page.tag.entries {
-            let addr = if entry.lba < self.map.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+            let addr = if entry.lba < self.map.table.len() {
+                self.map.addr(&mut self.log, entry.lba)?
+            } else {
+                Addr::NONE
+            };
             if addr.is_none() || addr == Addr::LOST {
                 continue;
             }
@@ -427,7 +362,7 @@ impl<'c> Server<'c> {
                 // Trimmed in between: nothing kept it from being erased.
                 continue;
             }
-            if self.entry_at(addr)?.is_none_or(|original| original.lba != entry.lba) {
+            if self.log.entry_at(addr)?.is_none_or(|original| original.lba != entry.lba) {
                 return Ok(true);
             }
         }
@@ -441,7 +376,8 @@ impl<'c> Server<'c> {
         for (slot, entry) in (0..).zip(&page.tag.entries) {
             if entry.lba < self.map.table.len() && self.newest(&gathered.newest, entry.lba) <= sequence {
                 gathered.newest.meet(entry.lba);
-                self.repoint(entry.lba, self.log.shape.addr(place, slot));
+                let addr = self.log.shape.addr(place, slot);
+                self.map.repoint(&mut self.log, entry.lba, addr);
             }
         }
     }
@@ -498,7 +434,7 @@ impl<'c> Server<'c> {
             all.sort_unstable();
             all.dedup();
         }
-        self.mark_without_parity(touched)?;
+        self.log.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.log.flash.sequence = self.log.flash.sequence.max(sequence + 1);
             Doubted { place, lbas }
@@ -520,56 +456,9 @@ impl<'c> Server<'c> {
     /// True if something in a segment is needed; everything was replayed.
     fn is_needed(&mut self, block: u32) -> Result<bool> {
         if self.log.segments.get(block).valid > 0 {
-            self.count_off_all()?;
+            self.map.count_off_all(&mut self.log)?;
         }
         Ok(self.log.segments.get(block).is_needed())
-    }
-
-    /// The segments that were written since the checkpoint, or may have been: heads, and those that its record names.
-    pub(crate) fn may_be_written(&self, heads: &[Head]) -> Vec<u32> {
-        let Some(opened) = &self.log.recorded.record.opened else {
-            return (0..self.log.shape.blocks).collect();
-        };
-        let mut blocks: Vec<u32> =
-            heads.iter().map(|head| head.block).chain(opened.iter().copied()).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        blocks.retain(|block| *block < self.log.shape.blocks);
-        blocks
-    }
-
-    /// Marks segments to be emptied if a power cut may have prevented or corrupted their parity. `touched` has the
-    /// segments written since the checkpoint, with their last sequence numbers. Those with room left are marked, and
-    /// the one written last: a torn page may read as if it were sound.
-    fn mark_without_parity(&mut self, touched: Vec<(u64, u32)>) -> Result<()> {
-        if !self.log.shape.has_parity() {
-            return Ok(());
-        }
-        let last = touched.iter().max().copied();
-        for (sequence, block) in touched {
-            let segment = self.log.segments.get(block);
-            let has_room = self.log.shape.has_room(segment.used.into(), segment.used.into());
-            let is_doubted = has_room || last == Some((sequence, block));
-            let is_written = matches!(segment.state, State::Sealed | State::Stuck);
-            if is_written && (is_doubted || !self.log.flash.medium.has_parity(block)?) {
-                self.log.segments.change(block, |segment| segment.weak = true);
-            }
-        }
-        Ok(())
-    }
-
-    /// Closes the heads of a clean checkpoint where segments have parity: that over their pages was in memory alone. There are
-    /// some only if the cleaner had to make room while the checkpoint was made.
-    pub(crate) fn end_without_parity(&mut self) {
-        if !self.log.shape.has_parity() {
-            return;
-        }
-        for Head { block, index, .. } in
-            self.log.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>()
-        {
-            self.close_head(block, Some(index));
-            self.log.segments.change(block, |segment| segment.weak = true);
-        }
     }
 
     /// The newest page of all, if it is one of these and its spare area can be read.
@@ -598,7 +487,8 @@ impl<'c> Server<'c> {
                 continue;
             }
             newest.meet(lba);
-            self.repoint(lba, self.log.shape.addr(place, slot));
+            let addr = self.log.shape.addr(place, slot);
+            self.map.repoint(&mut self.log, lba, addr);
             is_lost = true;
         }
         let (now, used) = (self.log.clock, pages_through(place));
@@ -618,44 +508,10 @@ impl<'c> Server<'c> {
         lost.lbas.iter().any(|lba| self.map.table.find(*lba).is_some_and(is_there))
     }
 
-    /// Closes a head that nothing was written to since.
-    fn close_head(&mut self, block: u32, index: Option<u32>) {
-        let Some(used) = index.and_then(|index| u16::try_from(index).ok()) else { return };
-        let now = self.log.clock;
-        self.log.segments.change(block, |segment| {
-            (segment.state, segment.used) = (State::Sealed, used);
-            (segment.sealed, segment.changed) = (now, now);
-        });
-    }
-
     /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.
     fn newest(&mut self, newest: &Newest, lba: u32) -> u64 {
         // A block that was met is among the changes.
         self.map.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.log.shape.place(addr).0))
-    }
-
-    /// Points the table elsewhere. The old place is counted off at once if memory has it, and when its leaf is read
-    /// otherwise.
-    fn repoint(&mut self, lba: u32, addr: Addr) {
-        let Some(old) = self.map.table.find(lba) else {
-            self.map.table.set_unsettled(lba, addr);
-            return self.count(lba, Addr::NONE, addr);
-        };
-        self.map.table.set(lba, addr);
-        self.count(lba, old, addr);
-    }
-
-    /// The newest page, with those of its blocks that the table still finds there.
-    pub(crate) fn still_doubted(&mut self, doubted: Option<Doubted>) -> Result<Option<Doubted>> {
-        let Some(Doubted { place, lbas }) = doubted else { return Ok(None) };
-        let mut still = Vec::new();
-        for lba in lbas {
-            let addr = self.addr(lba)?;
-            if !addr.is_none() && self.log.shape.place(addr).0 == place {
-                still.push(lba);
-            }
-        }
-        Ok(Some(Doubted { place, lbas: still }))
     }
 
     /// Points the table at the contents of a segment, where nothing newer is known.
@@ -694,7 +550,7 @@ impl<'c> Server<'c> {
                 }
                 if left_out != Some(index) && self.newest(newest, entry.lba) <= sequence {
                     newest.meet(entry.lba);
-                    self.repoint(entry.lba, shape.addr(place, slot));
+                    self.map.repoint(&mut self.log, entry.lba, shape.addr(place, slot));
                 }
                 if entry.written.wrapping_sub(self.log.clock) < 1 << 31 {
                     self.log.clock = entry.written;
@@ -722,10 +578,111 @@ impl<'c> Server<'c> {
             for (first, end) in ranges {
                 for lba in seen.add_range(first, end).into_iter().flat_map(|(first, end)| first..end) {
                     if self.newest(newest, lba) < sequence {
-                        self.repoint(lba, Addr::NONE);
+                        self.map.repoint(&mut self.log, lba, Addr::NONE);
                     }
                 }
             }
         }
+    }
+}
+
+impl<'c> Log<'c> {
+    fn surveyor(&mut self) -> Surveyor<'_, 'c> {
+        let (surveys, flash) = (&mut self.aftermath.surveys, &mut self.flash);
+        Surveyor { surveys, flash, shape: self.shape, leaves_out_last: false }
+    }
+
+    /// Closes a head that nothing was written to since.
+    fn close_head(&mut self, block: u32, index: Option<u32>) {
+        let Some(used) = index.and_then(|index| u16::try_from(index).ok()) else { return };
+        let now = self.clock;
+        self.segments.change(block, |segment| {
+            (segment.state, segment.used) = (State::Sealed, used);
+            (segment.sealed, segment.changed) = (now, now);
+        });
+    }
+
+    /// Marks segments to be emptied if a power cut may have prevented or corrupted their parity. `touched` has the
+    /// segments written since the checkpoint, with their last sequence numbers. Those with room left are marked, and
+    /// the one written last: a torn page may read as if it were sound.
+    fn mark_without_parity(&mut self, touched: Vec<(u64, u32)>) -> Result<()> {
+        if !self.shape.has_parity() {
+            return Ok(());
+        }
+        let last = touched.iter().max().copied();
+        for (sequence, block) in touched {
+            let segment = self.segments.get(block);
+            let has_room = self.shape.has_room(segment.used.into(), segment.used.into());
+            let is_doubted = has_room || last == Some((sequence, block));
+            let is_written = matches!(segment.state, State::Sealed | State::Stuck);
+            if is_written && (is_doubted || !self.flash.medium.has_parity(block)?) {
+                self.segments.change(block, |segment| segment.weak = true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the heads of a clean checkpoint where segments have parity: that over their pages was in memory alone. There are
+    /// some only if the cleaner had to make room while the checkpoint was made.
+    pub(crate) fn end_without_parity(&mut self) {
+        if !self.shape.has_parity() {
+            return;
+        }
+        for Head { block, index, .. } in
+            self.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>()
+        {
+            self.close_head(block, Some(index));
+            self.segments.change(block, |segment| segment.weak = true);
+        }
+    }
+
+    /// Keeps these from here on, the newest last, and leaves their segments alone.
+    fn keep_unsure(&mut self, mut held: Vec<Held>) {
+        for at in 1..held.len() {
+            let (older, newer) = held.split_at_mut(at);
+            let newer = newer.iter().take(1).flat_map(|held| &held.tag.entries);
+            let newer: Vec<u32> = newer.map(|entry| entry.lba).collect();
+            let older = older.iter_mut().flat_map(|held| &mut held.tag.entries);
+            older.filter(|entry| newer.contains(&entry.lba)).for_each(|entry| *entry = Entry::NONE);
+        }
+        for Held { place, page, .. } in &held {
+            // Should the start begin anew.
+            self.flash.medium.pin(self.shape.page(*place), page.clone());
+            let used = pages_through(*place);
+            self.segments.change(place.block, |segment| {
+                if segment.state != State::Bad {
+                    (segment.state, segment.used) = (State::Stuck, segment.used.max(used));
+                }
+            });
+        }
+        self.aftermath.unsure.keep(held);
+    }
+
+    /// The pages that the checkpoint names, and the places of those that cannot be read: they faded, or died.
+    fn named_unsure(&mut self) -> Result<(Vec<Held>, Vec<Place>)> {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        for (place, sequence) in self.aftermath.unsure.named() {
+            // It was left alone until now.
+            self.segments.change(place.block, |segment| {
+                if segment.state == State::Stuck {
+                    segment.state = State::Sealed;
+                }
+            });
+            if let Some(held) = self.aftermath.unsure.known(place, sequence) {
+                found.push(held);
+                continue;
+            }
+            match self.flash.read_twice(place)? {
+                Found::Page(tag, page) if tag.kind == Kind::Data && tag.sequence == sequence => {
+                    let held = Held { place, tag, page };
+                    self.aftermath.unsure.remember(held.clone());
+                    found.push(held);
+                }
+                Found::Unproved => unread.push(place),
+                // Its segment was erased since.
+                Found::Page(..) | Found::Erased => {}
+            }
+        }
+        Ok((found, unread))
     }
 }

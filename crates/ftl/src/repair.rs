@@ -3,7 +3,10 @@
 //! Everything happens in memory, and is written to segments that hold nothing needed: until the record of the new
 //! checkpoint is there, a power cut leaves the disk as the repair found it.
 
-use alloc::{format, vec::Vec};
+use alloc::format;
+use alloc::vec::Vec;
+
+use pumice_media::{AnyChip, Nand};
 
 use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
@@ -15,7 +18,6 @@ use crate::server::Server;
 use crate::shape::Addr;
 use crate::status::Mode;
 use crate::survey::Surveys;
-use pumice_media::{AnyChip, Nand};
 
 /// The options of a repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +67,8 @@ pub fn repair<N: Nand + Send + 'static>(
         ftl.hold_freed(named);
         let mut lost = Vec::new();
         for lba in &fixes.lost {
-            let addr = ftl.addr(*lba)?;
-            lost.extend(ftl.segment_of(addr));
+            let addr = ftl.map.addr(&mut ftl.log, *lba)?;
+            lost.extend(ftl.log.shape.segment_of(addr));
         }
         ftl.log.segments.hold(lost.into_iter().chain(replayed.tellers));
         ftl.apply(&fixes)?;
@@ -90,7 +92,7 @@ impl Server<'_> {
         self.replay(None, *trust)?;
         self.log.flash.sequence = self.log.flash.sequence.max(sequence);
         let freed = self.take_in_alone(trust, &mut Replayed::default())?;
-        self.count_off_all()?;
+        self.map.count_off_all(&mut self.log)?;
         Ok(freed)
     }
 
@@ -98,7 +100,7 @@ impl Server<'_> {
     fn apply(&mut self, fixes: &Fixes) -> Result<()> {
         let lost = fixes.lost.iter().map(|lba| (lba, &Addr::NONE));
         for (lba, addr) in fixes.table.iter().chain(lost) {
-            self.set_addr(*lba, *addr)?;
+            self.map.set_addr(&mut self.log, *lba, *addr)?;
         }
         for (block, erases) in &fixes.erases {
             self.log.segments.change(*block, |segment| segment.erases = *erases);
@@ -114,7 +116,7 @@ impl Server<'_> {
                 .segments
                 .change(head.block, |segment| (segment.state, segment.used) = (State::Sealed, used));
         }
-        self.count_valid()?;
+        self.map.count_valid(&mut self.log)?;
         for block in 0..self.log.shape.blocks {
             if self.log.aftermath.unsure.is_in(block) {
                 // It is left alone until its blocks are written once more, though the table does not point there.
@@ -138,7 +140,7 @@ impl Server<'_> {
     /// Writes a checkpoint with new roots, and moves blocks out of segments with wrong headers.
     fn write_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
         self.log.status.mode = Mode::Dirty;
-        self.hand_out();
+        self.log.hand_out();
         if undone {
             self.write_void()?;
         }
@@ -172,7 +174,7 @@ impl Server<'_> {
             }
             self.log.segments.change(*block, |segment| segment.state = State::Bad);
         }
-        self.empty_weak_map()?;
+        self.map.empty_weak_map(&mut self.log)?;
         // The roots and the newest page may have taken what was kept for it.
         self.make_room(self.wanted())?;
         self.write_checkpoint(true)?;

@@ -1,4 +1,4 @@
-//! The disk as the log's roots see it.
+//! Records and anchors, and the heads: their segments are named by the record before they are opened.
 
 use alloc::vec::Vec;
 
@@ -7,8 +7,10 @@ use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::{Geometry, Nand, NandError};
 
 use crate::error::{FtlError, Result};
+use crate::head::{Head, MOVING};
 use crate::layout::RawRecord;
 use crate::listed::{RECORDED_MOST, Told};
+use crate::log::Log;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::Shape;
@@ -38,39 +40,7 @@ fn record_bytes(segments: usize) -> usize {
     size_of::<RawRecord>() + segments.saturating_mul(size_of::<u32>())
 }
 
-/// Records that fit into their segments at the least after a checkpoint: that of the first write after a start, which is
-/// written twice, and that of the next checkpoint.
-const ROOM_LEAST: u32 = 3;
-
 impl Server<'_> {
-    /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
-    /// free.
-    pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
-        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) && self.log.policies.wear.free() >= 2 {
-            self.log.recorded.roots.turn_over();
-            self.write_record(self.log.recorded.record.clean)?;
-        }
-        Ok(())
-    }
-
-    /// Moves the record of the last checkpoint before a new one takes segments, if its own record has no place, as
-    /// after some cuts. The move gives back as many segments as it takes.
-    pub(crate) fn move_full_roots(&mut self) -> Result<()> {
-        self.log.recorded.roots.find_ends(&mut self.log.flash.medium)?;
-        if self.log.recorded.record.segments.is_empty() {
-            return Ok(());
-        }
-        // If the record did not hold after the segments were taken, none might be left for it.
-        if self.log.recorded.roots.is_doubted() && self.log.policies.wear.free() <= self.wanted() {
-            self.write_record(false)?;
-        }
-        if self.log.recorded.roots.is_full() {
-            self.make_room(1)?;
-            self.write_record(false)?;
-        }
-        Ok(())
-    }
-
     /// Frees the other of two segments taken for records after one of them failed.
     fn forget_abandoned(&mut self) {
         for block in 0..self.log.shape.blocks {
@@ -78,7 +48,7 @@ impl Server<'_> {
             let is_needed = self.log.recorded.roots.holds(block) || is_part;
             if self.log.segments.get(block).state == State::Checkpoint && !is_needed {
                 self.log.segments.change(block, |segment| segment.state = State::Free);
-                self.hand_back(block);
+                self.log.hand_back(block);
             }
         }
     }
@@ -93,7 +63,7 @@ impl Server<'_> {
             if self.log.policies.wear.free() == 0 {
                 return Err(FtlError::WornOut);
             }
-            if let Some(block) = self.take_free(0)? {
+            if let Some(block) = self.log.take_free(&mut self.map, 0)? {
                 return Ok(block);
             }
         }
@@ -135,7 +105,7 @@ impl Server<'_> {
 
     /// Takes a free segment for a head, which the record names by then. While a record is being written, only segments
     /// that it and the last one name are taken.
-    pub(crate) fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
+    fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
         let (mut found, mut passed) = (None, Vec::new());
         while let Some(block) = self.log.policies.wear.allocate(Class(class)) {
             if self.log.recorded.opened.may_be(block) {
@@ -147,13 +117,13 @@ impl Server<'_> {
                 passed.push(block);
             } else {
                 // Free until it is named: the record may need a segment itself.
-                self.hand_back(block);
+                self.log.hand_back(block);
                 self.write_record(false)?;
             }
         }
         let is_none_named = found.is_none() && !passed.is_empty();
         for block in passed {
-            self.hand_back(block);
+            self.log.hand_back(block);
         }
         if is_none_named { Err(FtlError::WornOut) } else { Ok(found) }
     }
@@ -169,19 +139,6 @@ impl Server<'_> {
             self.write_record(false)?;
         }
         Ok(true)
-    }
-
-    /// The segments that the record being written lists, where pages have no tags of their own.
-    fn listed_for_record(&self) -> Vec<u32> {
-        if self.log.shape.tagged {
-            return Vec::new();
-        }
-        let is_open = |block| self.log.segments.get(block).state == State::Open;
-        // Others may be erased before there is a later summary.
-        let is_needed = |block| is_open(block) || self.log.segments.get(block).is_needed();
-        let listed =
-            self.log.recorded.listed.for_record(is_open).into_iter().filter(|place| is_needed(place.block));
-        listed.map(|place| self.log.shape.page(place)).collect()
     }
 
     /// Has the record list the segments that a commit wrote to, and that nothing elsewhere tells, if there is room for it.
@@ -223,7 +180,7 @@ impl Server<'_> {
                         && !self.log.recorded.roots.holds(block)
                     {
                         self.log.segments.change(block, |segment| segment.state = State::Free);
-                        self.hand_back(block);
+                        self.log.hand_back(block);
                     }
                 }
                 Ok(())
@@ -235,6 +192,46 @@ impl Server<'_> {
             Err(FtlError::Chip(error)) => self.log.status.fail(error),
             Err(error) => Err(error),
         }
+    }
+
+    /// The head for a copy of a class: its own or, where opening it would leave too few free segments, the nearest.
+    pub(crate) fn head_for_cleaner(&mut self, class: u8) -> Result<usize> {
+        self.head_above(class, self.for_checkpoint())
+    }
+
+    /// The same, where opening it must leave so many free segments.
+    pub(crate) fn head_above(&mut self, class: u8, least: u32) -> Result<usize> {
+        let at = usize::from(class).min(MOVING - 1);
+        if self.log.is_open(at) {
+            return Ok(at);
+        }
+        let near = self.log.nearest(at);
+        let is_needed = |free| near.is_none() && free > 0;
+        while is_needed(self.log.policies.wear.free()) || self.log.policies.wear.free() > least {
+            if self.open_head(at, class)? {
+                return Ok(at);
+            }
+        }
+        near.ok_or(FtlError::WornOut)
+    }
+
+    /// Opens a head; false if its segment turned out bad or there is none.
+    pub(crate) fn open_head(&mut self, at: usize, class: u8) -> Result<bool> {
+        let Some(block) = self.take_to_open(class)? else { return Ok(false) };
+        if !self.log.erase(&mut self.map, block)? {
+            return Ok(false);
+        }
+        let now = self.log.clock;
+        self.log.segments.change(block, |segment| {
+            (segment.state, segment.class, segment.used) = (State::Open, class, 0);
+            (segment.opened, segment.sealed, segment.changed) = (now, now, now);
+        });
+        self.log.recorded.listed.add(block, 0);
+        let head = Head::new(&self.log.shape, block, class, self.log.segments.get(block).erases, now);
+        if let Some(slot) = self.log.heads.open.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(true)
     }
 }
 
@@ -255,14 +252,15 @@ impl<'c> Keeper<'c> for Server<'c> {
         self.log.segments.change(first, |segment| segment.state = State::Checkpoint);
         // The first record has no blocks to use again.
         let is_first = self.log.recorded.roots.blocks().next().is_none();
-        let second = if is_first { Some(self.take_for_record()?) } else { self.take_free(0)? };
+        let second =
+            if is_first { Some(self.take_for_record()?) } else { self.log.take_free(&mut self.map, 0)? };
         let Some(second) = second else { return Ok(Taken::One(first)) };
         self.log.segments.change(second, |segment| segment.state = State::Checkpoint);
         Ok(Taken::Both([first, second]))
     }
 
     fn renew(&mut self, block: u32) -> Result<bool> {
-        self.erase(block)
+        self.log.erase(&mut self.map, block)
     }
 
     fn failing(&mut self, block: u32) {
@@ -272,7 +270,7 @@ impl<'c> Keeper<'c> for Server<'c> {
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
         self.log.recorded.record.sequence = self.log.flash.sequence;
-        self.log.recorded.record.listed = self.listed_for_record();
+        self.log.recorded.record.listed = self.log.listed_for_record();
         self.log.recorded.record.opened = self.named();
         Ok(self.log.recorded.record.encode(&self.log.recorded.identity.disk_bytes(&self.log.shape)))
     }
@@ -283,6 +281,21 @@ impl<'c> Keeper<'c> for Server<'c> {
 
     fn worn_out() -> FtlError {
         FtlError::WornOut
+    }
+}
+
+impl Log<'_> {
+    /// The segments that the record being written lists, where pages have no tags of their own.
+    fn listed_for_record(&self) -> Vec<u32> {
+        if self.shape.tagged {
+            return Vec::new();
+        }
+        let is_open = |block| self.segments.get(block).state == State::Open;
+        // Others may be erased before there is a later summary.
+        let is_needed = |block| is_open(block) || self.segments.get(block).is_needed();
+        let listed =
+            self.recorded.listed.for_record(is_open).into_iter().filter(|place| is_needed(place.block));
+        listed.map(|place| self.shape.page(place)).collect()
     }
 }
 
@@ -301,7 +314,7 @@ mod tests {
         let mut disk = served(chip);
         disk.admit_write().unwrap();
         while disk.log.policies.wear.free() > 1 {
-            disk.take_free(0).unwrap();
+            disk.log.take_free(&mut disk.map, 0).unwrap();
         }
         for _ in 0..20 {
             disk.log.recorded.roots.turn_over();

@@ -219,6 +219,12 @@ impl Shape {
         (Place { block: page / self.pages, index: page % self.pages }, addr.0 % self.slots)
     }
 
+    /// The segment of an address, if it has one.
+    pub(crate) fn segment_of(&self, addr: Addr) -> Option<u32> {
+        let block = self.place(addr).0.block;
+        (!addr.is_none() && addr != Addr::LOST).then_some(block)
+    }
+
     /// The bytes of slot `slot` in a payload.
     pub(crate) fn slot_range(&self, slot: u32) -> core::ops::Range<usize> {
         let start = (slot * self.block_bytes) as usize;

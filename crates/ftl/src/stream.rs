@@ -1,4 +1,5 @@
-//! The size of checkpoints, and the segments set apart for the leaves of the translation table.
+//! The size of checkpoints, the segments set apart for the leaves of the translation table, and those that a disk needs
+//! in all.
 
 use crate::head::HEADS;
 use crate::layout::{RawChange, RawChanges, RawHead, RawPart, RawSegment, RawState};
@@ -71,4 +72,29 @@ pub(crate) fn map_segments(shape: &Shape, logical_blocks: u32) -> u32 {
     let pages = u64::from(leaves + leaves.div_ceil(GROUP.min(shape.pages - 1)));
     let segments = (pages + pages / 4).div_ceil(u64::from(shape.pages)) + 2 + u64::from(shape.is_paired());
     u32::try_from(segments).unwrap_or(u32::MAX)
+}
+
+/// Segments that a disk needs beyond those of the logical blocks and of two checkpoints. Two hold the records of
+/// checkpoints, one takes the cleaner's copies, one leaves always something to clean, and one is for a program that
+/// fails.
+const SPARE_LEAST: u32 = 5;
+
+/// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
+pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_most: u32) -> u32 {
+    // If a commit costs pages, more must be cleaned: summaries, a page that is not full, and pages passed over in the
+    // heads that took the copies. Each segment cleaned counts as if each head took some from it.
+    let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
+    let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch(shape) + 1) } else { 0 };
+    let commit = commit + passed * shape.slots;
+    let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
+    let map = map_segments(shape, logical_blocks);
+    data.saturating_add(2 * checkpoint_most).saturating_add(map + SPARE_LEAST + batch(shape))
+}
+
+/// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
+const HEADS_COPIED_TO: u32 = 8;
+
+/// Cleaned segments that may wait for one commit together.
+pub(crate) fn batch(shape: &Shape) -> u32 {
+    if shape.is_batched() { 3 } else { 0 }
 }

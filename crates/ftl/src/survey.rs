@@ -495,7 +495,7 @@ mod tests {
         let (chip, opened) = (chip_of(&disk), u64::from(disk.log.recorded.opened.count()));
         assert!(opened > 40 && !disk.log.shape.tagged, "{opened} segments");
         let before = chip.stats().page_reads;
-        let reads = served(chip).chip().stats().page_reads - before;
+        let reads = served(chip).log.chip().stats().page_reads - before;
         let pages = u64::from(disk.info().gang_pages);
         // Of those that were not opened yet the last page is read, too.
         let named = disk.log.recorded.record.opened.as_ref().unwrap().len() as u64;
@@ -521,7 +521,7 @@ mod tests {
             let disk = served(chip.clone());
             (
                 disk.log.aftermath.unsure.alone().len(),
-                disk.chip().stats().page_reads - chip.stats().page_reads,
+                disk.log.chip().stats().page_reads - chip.stats().page_reads,
             )
         };
         let (_, sound) = reads(&chip);

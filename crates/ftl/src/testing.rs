@@ -18,7 +18,7 @@ pub(crate) fn served(chip: SimChip) -> Server<'static> {
 
 /// The chip's content now, as a power cut would leave it.
 pub(crate) fn chip_of(disk: &Server<'static>) -> SimChip {
-    disk.chip().get::<SimChip>().unwrap().clone()
+    disk.log.chip().get::<SimChip>().unwrap().clone()
 }
 
 /// A disk with short tags on which nothing was written since its start, and no head is open.
@@ -37,6 +37,6 @@ pub(crate) fn without_heads() -> Server<'static> {
 /// Ends all heads.
 pub(crate) fn end_all(disk: &mut Server<'static>) {
     for at in 0..disk.log.heads.open.len() {
-        disk.log.heads.open[at].take().map_or(Ok(()), |head| disk.seal(at, head)).unwrap();
+        disk.log.heads.open[at].take().map_or(Ok(()), |head| disk.log.seal(at, head)).unwrap();
     }
 }

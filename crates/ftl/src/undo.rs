@@ -38,7 +38,7 @@ impl Server<'_> {
 
     /// Frees a segment after recovery if fewer are free than a checkpoint takes: one of those begun last that holds
     /// only copies of blocks readable elsewhere. True if so; an anchor has to say it before anything is written.
-    pub(crate) fn undo_move(&mut self, replayed: &Replayed, trust: Trust) -> Result<bool> {
+    fn undo_move(&mut self, replayed: &Replayed, trust: Trust) -> Result<bool> {
         let begun = &replayed.begun;
         if begun.is_empty() || self.log.segments.free() >= self.wanted() as usize || !self.log.shape.tagged {
             return Ok(false);
@@ -51,7 +51,7 @@ impl Server<'_> {
         let candidates: Vec<&Begun> = begun.iter().filter(is_free_to_go).collect();
         let mut held = Vec::new();
         for begun in &candidates {
-            held.push(self.held(begun.block)?);
+            held.push(self.map.held(&mut self.log, begun.block)?);
         }
         let sequence = self.log.flash.sequence;
         let newest =
@@ -79,21 +79,6 @@ impl Server<'_> {
         Ok(undone.is_some())
     }
 
-    /// The blocks that live in a segment.
-    pub(crate) fn held(&mut self, block: u32) -> Result<Vec<(u32, Addr)>> {
-        let (mut held, shape) = (Vec::new(), self.log.shape);
-        for newest in self.log.aftermath.unsure.held().iter().filter(|newest| newest.place.block == block) {
-            let blocks = (0..).zip(&newest.tag.entries).filter(|(_, entry)| entry.lba < self.map.table.len());
-            held.extend(blocks.map(|(slot, entry)| (entry.lba, shape.addr(newest.place, slot))));
-        }
-        self.each_stored(|lba, addr| {
-            if shape.place(addr).0.block == block {
-                held.push((lba, addr));
-            }
-        })?;
-        Ok(held)
-    }
-
     /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.
     fn has_originals(&mut self, held: &[(u32, Addr)], last: &Begun) -> Result<bool> {
         let first = self.log.shape.addr(Place { block: last.block, index: 0 }, 0).0;
@@ -103,8 +88,8 @@ impl Server<'_> {
             if self.log.aftermath.unsure.held().iter().any(is_kept) {
                 continue;
             }
-            let addr = self.addr(lba)?;
-            if entry.is_none_or(|entry| entry.lba != lba) || self.entry_at(addr)?.as_ref() != entry {
+            let addr = self.map.addr(&mut self.log, lba)?;
+            if entry.is_none_or(|entry| entry.lba != lba) || self.log.entry_at(addr)?.as_ref() != entry {
                 return Ok(false);
             }
         }

@@ -67,7 +67,7 @@ impl Check<'_, '_> {
             }
             let entry = contents.entries.get(slot as usize);
             let lba = entry.map_or(u32::MAX, |entry| entry.lba);
-            if self.ftl.addr(lba)? == addr {
+            if self.ftl.map.addr(&mut self.ftl.log, lba)? == addr {
                 self.confirm(lba);
             }
         }

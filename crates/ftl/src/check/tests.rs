@@ -83,9 +83,10 @@ fn a_sound_disk_is_sound_and_was_seen_whole() {
 fn two_blocks_exchanged_in_the_table() {
     for geometry in LAYOUTS {
         let swap = |disk: &mut Server<'static>| {
-            let (one, other) = (disk.addr(3).unwrap(), disk.addr(4).unwrap());
-            disk.set_addr(3, other).unwrap();
-            disk.set_addr(4, one).unwrap();
+            let (one, other) =
+                (disk.map.addr(&mut disk.log, 3).unwrap(), disk.map.addr(&mut disk.log, 4).unwrap());
+            disk.map.set_addr(&mut disk.log, 3, other).unwrap();
+            disk.map.set_addr(&mut disk.log, 4, one).unwrap();
         };
         is_found("table", closed(used(geometry), swap));
     }
@@ -95,11 +96,11 @@ fn two_blocks_exchanged_in_the_table() {
 fn an_older_copy_in_the_table() {
     for geometry in LAYOUTS {
         let mut disk = used(geometry);
-        let older = disk.addr(5).unwrap();
+        let older = disk.map.addr(&mut disk.log, 5).unwrap();
         disk.write(Lba(5), &vec![9; disk.block_bytes() as usize]).unwrap();
         disk.flush().unwrap();
         let point_back = |disk: &mut Server<'static>| {
-            disk.set_addr(5, older).unwrap();
+            disk.map.set_addr(&mut disk.log, 5, older).unwrap();
         };
         is_found("table", closed(disk, point_back));
     }
@@ -203,7 +204,7 @@ fn a_copy_of_the_records() {
 fn a_block_that_cannot_be_read() {
     for geometry in LAYOUTS {
         let mut disk = used(geometry);
-        let addr = disk.addr(9).unwrap();
+        let addr = disk.map.addr(&mut disk.log, 9).unwrap();
         let pages = parts(&disk, disk.log.shape.place(addr).0);
         let mut chip = closed(disk, |_| {});
         chip.faults_mut().unreadable.extend(pages);

@@ -14,7 +14,7 @@ pub(crate) const CALLING: &[(&str, usize)] = &[
     ("cleaning", 3),
     ("f2fs", 3),
     ("flashlog", 4),
-    ("ftl", 14),
+    ("ftl", 3),
     ("media", 3),
     ("nandfs", 9),
     ("rcffs", 3),

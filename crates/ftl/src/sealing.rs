@@ -1,0 +1,208 @@
+//! Heads go on to their next pages, and full segments are sealed.
+
+use alloc::vec::Vec;
+
+use pumice_cleaning::Class;
+use pumice_media::NandError;
+
+use crate::error::Result;
+use crate::head::{Head, MOVING};
+use crate::layout::Kind;
+use crate::listed::Told;
+use crate::log::Log;
+use crate::segments::State;
+use crate::summary::Summary;
+use crate::tag::{Entry, Tag};
+
+impl Log<'_> {
+    /// Has a head go on to its next page, or ends its segment if that has no room.
+    pub(crate) fn go_on(&mut self, at: usize, mut head: Head) -> Result<()> {
+        if !self.shape.has_room(head.index, head.kept) {
+            return self.seal(at, head);
+        }
+        self.pass_over(&mut head);
+        if let Some(slot) = self.heads.open.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(())
+    }
+
+    /// Moves a head on to the next page that puts no promised page at risk by its program; false if there is none.
+    fn pass_over(&mut self, head: &mut Head) -> bool {
+        let Some(next) = self.shape.medium.next_safe(head.index, head.kept) else { return false };
+        while head.index < next {
+            let sequence = self.flash.next_sequence();
+            head.pass(&self.shape, sequence);
+        }
+        true
+    }
+
+    /// Keeps the programmed pages of head `at`, which are about to be promised: from here on, no page is programmed
+    /// that shares cells with them.
+    pub(crate) fn keep(&mut self, at: usize) -> Result<()> {
+        let shape = self.shape;
+        let is_at_risk = |head: &mut Head| head.is_at_risk(&shape);
+        let Some(mut head) = self.heads.open.get_mut(at).and_then(|slot| slot.take_if(is_at_risk)) else {
+            return Ok(());
+        };
+        head.kept = head.written;
+        if !self.shape.has_room(head.index, head.kept) {
+            return self.seal(at, head);
+        }
+        self.pass_over(&mut head);
+        if head.index > head.kept {
+            // No page has the number before that of the next: a start looks at that one's record of the page before.
+            self.flash.next_sequence();
+            self.flash.promise();
+        }
+        // Passed-over pages need no summary.
+        head.covered = head.index;
+        if let Some(slot) = self.heads.open.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tag(&mut self, head: &Head, kind: Kind, entries: Vec<Entry>) -> Tag {
+        let contents = &head.contents;
+        let (class, erases, opened) = (contents.class, contents.erases, contents.opened);
+        Tag {
+            kind,
+            class,
+            sequence: self.flash.next_sequence(),
+            erases,
+            opened,
+            entries,
+            before: None,
+            promised: false,
+        }
+    }
+
+    /// A program failed in the segment of this head.
+    pub(crate) fn give_up(&mut self, head: Head) {
+        self.segments.change(head.block, |segment| segment.state = State::Bad);
+        self.heads.failing.push(head);
+    }
+
+    /// Ends a segment: its header is written behind its pages, and it may be cleaned.
+    pub(crate) fn seal(&mut self, at: usize, head: Head) -> Result<()> {
+        let Some(head) = self.summarise(head)? else { return Ok(()) };
+        match self.flash.medium.program_parity(head.block) {
+            Ok(()) => {}
+            Err(NandError::ProgramFailed(_)) => {
+                self.give_up(head);
+                return Ok(());
+            }
+            Err(error) => {
+                self.heads.failing.push(head);
+                return self.status.fail(error);
+            }
+        }
+        let (now, used) = (self.clock, u16::try_from(head.index).unwrap_or(u16::MAX));
+        self.segments.change(head.block, |segment| {
+            (segment.state, segment.used) = (State::Sealed, used);
+            if at != MOVING {
+                (segment.sealed, segment.changed) = (now, now);
+            }
+        });
+        let view = self.segments.get(head.block).view(self.shape.capacity(), now);
+        self.policies.selector.sealed(head.block, &view, now);
+        self.policies.wear.sealed(head.block, &view);
+        if at != MOVING {
+            self.policies.placement.sealed(now, Class(head.contents.class));
+        }
+        Ok(())
+    }
+
+    /// Writes the header of a segment behind its pages, as often as it is wanted; `None` if a program failed, and the
+    /// head has moved to those failing.
+    pub(crate) fn summarise(&mut self, mut head: Head) -> Result<Option<Head>> {
+        let (listed, named) = (self.list_for(head.block), head.index);
+        for _ in 0..self.shape.summaries {
+            if !self.pass_over(&mut head) {
+                debug_assert!(self.shape.tagged, "no room for the summary of segment {}", head.block);
+                break;
+            }
+            let tag = self.tag(&head, Kind::Summary, Vec::new());
+            let (contents, listed) = (head.contents.clone(), listed.clone());
+            let payload =
+                Summary { contents, sequence: tag.sequence, listed }.encode(&self.shape, head.block);
+            match self.flash.program(head.place(), &tag, &payload) {
+                Ok(()) => head.advance(&self.shape, tag.sequence),
+                Err(NandError::ProgramFailed(_)) => {
+                    self.give_up(head);
+                    return Ok(None);
+                }
+                Err(error) => return self.status.fail(error),
+            }
+        }
+        self.recorded.listed.name(head.block, named);
+        let medium = self.shape.medium;
+        self.recorded.listed.tell(listed.iter().map(|page| medium.block_of(*page)), Told::Summary);
+        Ok(Some(head))
+    }
+
+    /// The segments that the next summary lists, which lies in segment `own`. If it is the last of a commit, those in
+    /// which nothing is needed any more are left out from now on.
+    fn list_for(&mut self, own: u32) -> Vec<u32> {
+        let shape = self.shape;
+        if shape.tagged {
+            return Vec::new();
+        }
+        if self.is_last_summary() {
+            let segments = &self.segments;
+            self.recorded.listed.keep(|block| {
+                let segment = segments.get(block);
+                block == own || segment.state == State::Open || segment.is_needed()
+            });
+        }
+        self.recorded
+            .listed
+            .others(own, shape.listed_most())
+            .into_iter()
+            .map(|place| shape.page(place))
+            .collect()
+    }
+
+    /// True if all that was accepted is on the chip once the next summary is, in a segment that has no head here.
+    fn is_last_summary(&self) -> bool {
+        let is_pending = |head: &Head| !head.filled.is_empty() || head.covered < head.index;
+        self.heads.trims.is_empty()
+            && !self.heads.failing.iter().any(|head| self.segments.get(head.block).is_needed())
+            && !self.heads.open.iter().flatten().any(is_pending)
+    }
+
+    /// True if head `at` is open; takes over one that placement wants no more.
+    pub(crate) fn is_open(&mut self, at: usize) -> bool {
+        let wanted = usize::from(self.policies.placement.classes());
+        if self.heads.open.get(at).is_some_and(Option::is_some) {
+            return true;
+        }
+        let unwanted = self.heads.open.get_mut(wanted..MOVING).unwrap_or_default();
+        let Some(mut head) = unwanted.iter_mut().find_map(Option::take) else { return false };
+        let class = u8::try_from(at).unwrap_or(u8::MAX);
+        head.contents.class = class;
+        self.segments.change(head.block, |segment| segment.class = class);
+        if let Some(slot) = self.heads.open.get_mut(at) {
+            *slot = Some(head);
+        }
+        true
+    }
+
+    pub(crate) fn nearest(&self, at: usize) -> Option<usize> {
+        let open = self.heads.open.iter().enumerate().take(MOVING).filter(|(_, head)| head.is_some());
+        open.map(|(near, _)| near).min_by_key(|near| near.abs_diff(at))
+    }
+
+    /// Pages left in the open heads, after a commit if that passes some over.
+    pub(crate) fn room(&self) -> u32 {
+        let heads = self.heads.open.iter().take(MOVING).flatten();
+        heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
+    }
+
+    /// True if a commit costs pages, and the open heads take what any one segment holds: a commit for each could cost all
+    /// that cleaning wins.
+    pub(crate) fn fits_open_heads(&self) -> bool {
+        self.shape.is_batched() && self.room() * self.shape.slots >= self.shape.capacity()
+    }
+}
