@@ -32,6 +32,8 @@ pub(crate) struct NewVolume {
     pub(crate) owner: (u32, u32),
     /// The options of nandfs alone; its other ones are above.
     pub(crate) nandfs: pumice_nandfs::FormatOptions,
+    /// Those of RCFFS alone.
+    pub(crate) rcffs: pumice_rcffs::FormatOptions,
 }
 
 impl Kind {
@@ -77,7 +79,7 @@ impl Kind {
         new: NewVolume,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), FsError> {
-        let NewVolume { label, uuid, created, owner, nandfs } = new;
+        let NewVolume { label, uuid, created, owner, nandfs, rcffs } = new;
         match self {
             Kind::Nandfs => {
                 let options = nandfs.with(|it| {
@@ -97,8 +99,7 @@ impl Kind {
                 pumice_cffs::format(chip, &options).map(drop)
             }
             Kind::Rcffs => {
-                let paper = pumice_rcffs::FormatOptions::default();
-                let options = pumice_rcffs::FormatOptions { label, uuid, created, owner, ..paper };
+                let options = pumice_rcffs::FormatOptions { label, uuid, created, owner, ..rcffs };
                 pumice_rcffs::format(chip, &options).map(drop)
             }
         }

@@ -4,6 +4,7 @@ mod compression;
 mod f2fs;
 mod letters;
 mod nandfs;
+mod rcffs;
 mod sealing;
 mod sparse;
 
@@ -68,6 +69,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     nandfs: nandfs::Nandfs,
     #[command(flatten)]
+    rcffs: rcffs::Rcffs,
+    #[command(flatten)]
     f2fs: f2fs::Args,
 }
 
@@ -81,10 +84,16 @@ enum Before {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        if let Some(option) = self.nandfs.given()
-            && Kind::named(&self.kind) != Some(Kind::Nandfs)
+        let kind = Kind::named(&self.kind);
+        if let Some(option) = self.nandfs.given(kind == Some(Kind::Rcffs))
+            && kind != Some(Kind::Nandfs)
         {
             return Err(Failure::usage(format!("{option} is for nandfs; leave it out or use -t nandfs")));
+        }
+        if let Some(option) = self.rcffs.given()
+            && kind != Some(Kind::Rcffs)
+        {
+            return Err(Failure::usage(format!("{option} is for RCFFS; add -t rcffs")));
         }
         if self.kind == "f2fs" {
             return self.f2fs.run(self, context);
@@ -225,6 +234,7 @@ impl Args {
                 it.erased = erased;
                 it.endurance = endurance;
             }),
+            rcffs: self.rcffs.options(self.nandfs.parity_pages),
         }
     }
 

@@ -100,14 +100,43 @@ fn a_chip_that_a_paper_does_not_know_is_refused() {
 }
 
 #[test]
-fn parity_of_rcffs_brings_an_erase_block_back() {
-    let world = made("rcffs", "rcffs-128m", 32);
+fn parity_of_rcffs_brings_erase_blocks_back() {
     let noise: Vec<u8> = (0..400_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
-    fs::write(world.path("noise"), &noise).unwrap();
-    world.say("put image noise /").good();
-    // The first erase block of the second segment, which the file went to.
+    let with = |options: &str| {
+        let world = World::new();
+        world.say(&format!("mkfs -t rcffs --chip rcffs-128m --size 32M {options} image")).good();
+        fs::write(world.path("noise"), &noise).unwrap();
+        world.say("put image noise /").good();
+        world
+    };
+    for (options, parity, blocks) in
+        [("", [1, 1], 1), ("--parity-pages 2 --parity-blocks 2", [2, 2], 2), ("--parity-blocks 3", [1, 3], 3)]
+    {
+        let world = with(options);
+        let info = document(&world.say("info --json image").good(), "info");
+        assert_eq!([&info["parity_pages"], &info["parity_blocks"]], [parity[0], parity[1]], "{info}");
+        // The first erase blocks of the second segment, which the file went to.
+        let pages: Vec<String> = (1024..1024 + 64 * blocks).map(|page| page.to_string()).collect();
+        world.say(&format!("nand kill image --page {}", pages.join(","))).good();
+        world.say("get image /noise back").good();
+        assert_eq!(fs::read(world.path("back")).unwrap(), noise, "{options}");
+    }
+    // One block more than parity bears.
+    let world = with("--parity-blocks 0");
     let pages: Vec<String> = (1024..1088).map(|page| page.to_string()).collect();
     world.say(&format!("nand kill image --page {}", pages.join(","))).good();
-    world.say("get image /noise back").good();
-    assert_eq!(fs::read(world.path("back")).unwrap(), noise);
+    assert_ne!(world.say("get image /noise back").code, 0);
+}
+
+#[test]
+fn parity_that_a_file_system_has_not_is_refused() {
+    let refused = |options: &str, code: i32, why: &str| {
+        World::new().say(&format!("mkfs {options} --size 32M image")).bad(code, &[why]);
+    };
+    refused("-t rcffs --chip rcffs-128m --parity-pages 0", 1, "1 to 8 parity pages");
+    refused("-t cffs --chip k9s1208 --parity-pages 1", 2, "--parity-pages is for nandfs");
+    refused("-t cffs --chip k9s1208 --parity-blocks 1", 2, "--parity-blocks is for RCFFS; add -t rcffs");
+    refused("-t f2fs --parity-blocks 1", 2, "--parity-blocks is for RCFFS");
+    refused("--chip rcffs-128m --parity-blocks 1", 2, "--parity-blocks is for RCFFS");
+    refused("-t rcffs --chip rcffs-128m --compress lz4", 2, "--compress is for nandfs");
 }

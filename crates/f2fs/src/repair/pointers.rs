@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{bench::Bench, field, strays::Strays, tree};
+use super::{bench::Bench, field, pack::DATA_LOGS, strays::Strays, tree};
 use crate::{
     check::{Code, Cure, Finding, Object, Report},
     error::Result,
@@ -53,6 +53,7 @@ pub(super) fn mend(bench: &Bench, strays: &Strays, report: &Report) -> Result<()
     }
     for finding in &report.findings {
         match (finding.code, finding.object, finding.cure) {
+            (Code::SsaOwner, Object::Block(addr), Cure::Owner(owner)) => leave(bench, addr, owner)?,
             (Code::DataAddress, _, Cure::Pointer(nid, slot)) => {
                 let found = strays.block(nid, slot).unwrap_or(BlockAddr::NULL);
                 bench.set_pointer(nid, slot, found)?;
@@ -66,6 +67,17 @@ pub(super) fn mend(bench: &Bench, strays: &Strays, report: &Report) -> Result<()
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// Makes a hole of an address that leads among nodes, to a block that is free by the SIT and not its own by the SSA.
+fn leave(bench: &Bench, addr: BlockAddr, owner: Summary) -> Result<()> {
+    let Some((segno, offset)) = bench.volume.segment_of(addr) else { return Ok(()) };
+    let entry = bench.sit(segno)?;
+    let is_astray = usize::from(entry.kind) >= DATA_LOGS && !entry.is_valid(offset);
+    if is_astray && bench.pointer(owner.nid, owner.offset) == Some(addr) {
+        bench.set_pointer(owner.nid, owner.offset, BlockAddr::NULL)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub(super) struct Nandfs {
     /// erase blocks]
     #[arg(long, value_name = "NAME")]
     pub(super) placement: Option<PlacementRule>,
-    /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0]
+    /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0, of RCFFS 1]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     pub(super) parity_pages: Option<u8>,
     /// Time from which parity brings back the promises of fsync if the power fails: once its erase block is full
@@ -42,12 +42,12 @@ impl Nandfs {
         })
     }
 
-    /// The first of them that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+    /// The first of them that was given and that this file system does not know; RCFFS has parity pages, too.
+    pub(super) fn given(&self, is_rcffs: bool) -> Option<&'static str> {
         let options = [
             (self.victim.is_some(), "--victim"),
             (self.placement.is_some(), "--placement"),
-            (self.parity_pages.is_some(), "--parity-pages"),
+            (self.parity_pages.is_some() && !is_rcffs, "--parity-pages"),
             (self.fsync_protection.is_some(), "--fsync-protection"),
             (self.compress.is_some(), "--compress"),
             (self.wear.is_some(), "--wear"),
