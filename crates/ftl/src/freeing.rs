@@ -127,13 +127,14 @@ impl Log<'_> {
     }
 
     /// Notices the end of the chip's life: some segments before the last, as far as the chip ever had more than it needs,
-    /// for those that fail at a time.
+    /// for those that fail at a time; or one good block left for anchors, whose pages are kept for a repair.
     pub(crate) fn check_wear(&mut self) {
         let needed = segments_needed(&self.shape, self.logical_blocks(), self.checkpoint_most());
         let first = self.segments.usable().saturating_add(self.segments.failures());
         let needed = needed + first.saturating_sub(needed).min(FAILURES_MOST);
         let is_written = matches!(self.status.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
-        if self.segments.usable() < needed && is_written {
+        let is_over = self.segments.usable() < needed || self.recorded.roots.are_at_last_block();
+        if is_over && is_written {
             self.status.mode = Mode::WornOut;
         }
     }

@@ -183,6 +183,7 @@ impl Server<'_> {
                         self.log.hand_back(block);
                     }
                 }
+                self.log.check_wear();
                 Ok(())
             }
             Err(FtlError::WornOut) => {

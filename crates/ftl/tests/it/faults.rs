@@ -5,7 +5,9 @@ use crate::campaign::programmed;
 use crate::common::shared::Shared;
 use crate::common::{CASES, Case, Model, Player, Step, chip_of, content, policies, start};
 use crate::dead_block;
-use pumice_ftl::{CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, Start, create};
+use pumice_ftl::{
+    CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, RepairOptions, Start, create, repair,
+};
 use pumice_media::{
     BitFlip, BlockDevice, BlockError, BlockId, Endurance, Faults, Layer, Lba, Nand, NandError, PageId, Rate,
     SimChip,
@@ -315,6 +317,37 @@ fn wear_out(case: Case, programs_fail: bool) {
     let read_only = OpenOptions { read_only: true, ..OpenOptions::default() };
     let mut disk = Ftl::open(disk.close().unwrap(), read_only).unwrap();
     model.adopt(&mut disk).unwrap_or_else(|what| panic!("{} {programs_fail}, read-only: {what}", case.name));
+}
+
+/// With one good block left for anchors a disk ends while that has room: what is left is kept for repairs.
+#[test]
+fn the_last_block_for_anchors_is_kept_for_repairs() {
+    for case in CASES {
+        let mut disk = start(Shared::new(case.chip(600, &policies("greedy", "m1", "none"))));
+        let mut model = Model::new(disk.blocks(), disk.block_bytes());
+        for lba in 0..disk.blocks() {
+            disk.write(Lba(lba), &model.write(lba)).unwrap();
+        }
+        let chip = disk.close().unwrap();
+        model.flush();
+        let mut ended = 0;
+        for kept in 0..4 {
+            let chip = Shared::new(chip.copy());
+            let bad = (0..4).filter(|block| *block != kept);
+            bad.for_each(|block| chip.0.lock().unwrap().mark_bad(BlockId(block)).unwrap());
+            // The block has no anchor, or none but an old one.
+            let Ok(disk) = Ftl::open(chip.clone(), OpenOptions::default()) else { continue };
+            assert!(disk.info().worn_out, "{}, block {kept}", case.name);
+            drop(disk);
+            repair(chip.clone(), RepairOptions { dry_run: false, uuid: [5; 16] }, &mut |_, _| {}).unwrap();
+            let mut disk = start(chip);
+            model.compare(&mut disk).unwrap_or_else(|what| panic!("{}, block {kept}: {what}", case.name));
+            let block = vec![1; case.block_bytes as usize];
+            assert_eq!(disk.write(Lba(0), &block), Err(BlockError::WornOut), "{}", case.name);
+            ended += 1;
+        }
+        assert!(ended > 0, "{}: no block had an anchor", case.name);
+    }
 }
 
 /// A page beyond correction costs the blocks on it and nothing else, and writing them again heals it.

@@ -8,9 +8,9 @@
 
 mod day;
 
-use pumice_ftl::{Ftl, OpenOptions, RepairOptions, check, repair};
+use pumice_ftl::{Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_knobs::FTL_LIVES;
-use pumice_media::{BlockDevice, CutMode, Nand, NandStats, PageId, Rate, SimChip};
+use pumice_media::{BlockDevice, BlockId, CutMode, Nand, NandStats, PageId, Rate, SimChip};
 
 use crate::campaign::programmed;
 use crate::common::shared::Shared;
@@ -151,7 +151,13 @@ impl Life {
 
     fn has_bad_blocks(&self) -> bool {
         let mut chip = self.copy();
-        (0..chip.geometry().blocks).any(|block| chip.is_bad(pumice_media::BlockId(block)).unwrap())
+        (0..chip.geometry().blocks).any(|block| chip.is_bad(BlockId(block)).unwrap())
+    }
+
+    /// True if one good block is left for anchors.
+    fn is_at_last_anchors(&self) -> bool {
+        let mut chip = self.copy();
+        (0..ANCHORS).filter(|block| chip.is_bad(BlockId(*block)).unwrap()).count() + 1 == ANCHORS as usize
     }
 
     /// Starts; a chip that lost its power may lose it again and again on the way.
@@ -227,6 +233,8 @@ impl Life {
             match done {
                 Ok((_, found)) if was_powered => return found.iter().map(|finding| finding.code).collect(),
                 Ok(_) => {}
+                // The pages of the last block for anchors are used up.
+                Err(FtlError::WornOut) if self.is_at_last_anchors() => return Vec::new(),
                 Err(error) => assert!(!was_powered, "repair: {error}"),
             }
         }
@@ -307,7 +315,8 @@ impl Life {
         let mut disk = self.recover(disk);
         self.model.meet(&mut disk).unwrap_or_else(|what| panic!("after a start: {what}"));
         if disk.info().worn_out {
-            assert!(disk.info().bad_segments > 0, "worn out without a bad segment");
+            let has_bad = disk.info().bad_segments > 0 || self.is_at_last_anchors();
+            assert!(has_bad, "worn out without a bad segment");
             return false;
         }
         if self.chance(8) {
