@@ -213,7 +213,7 @@ impl Server<'_> {
 
     fn write_stream(&mut self, blocks: &[u32]) -> core::result::Result<u32, Stop> {
         self.log.recorded.listed.begin_checkpoint();
-        let open = self.log.heads.open.iter().flatten().count();
+        let open = self.log.heads.iter().count();
         self.log.patrol.count_bits(self.log.flash.medium.corrected_bits());
         self.log.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let rounds = self.log.patrol.rounds();
@@ -251,10 +251,9 @@ impl Server<'_> {
             part: 0,
         };
         writer.put(state.as_bytes())?;
-        for (slot, head) in (0..).zip(&self.log.heads.open) {
-            if let Some(head) = head {
-                writer.put(&encode_head(&self.log.shape, slot, head))?;
-            }
+        for (slot, head) in self.log.heads.numbered() {
+            let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+            writer.put(&encode_head(&self.log.shape, slot, head))?;
         }
         for page in self.map.table.pages() {
             writer.put(&page.unwrap_or(NO_PAGE).to_le_bytes())?;

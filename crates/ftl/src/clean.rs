@@ -149,15 +149,11 @@ impl Server<'_> {
         let erases = self.log.segments.get(to).erases;
         let before = self.log.status.counters.copied;
         let head = Head::new(&self.log.shape, to, source.class, erases, source.opened);
-        if let Some(slot) = self.log.heads.open.get_mut(MOVING) {
-            *slot = Some(head);
-        }
+        self.log.heads.put(MOVING, head);
         for entry in self.map.survivors(&mut self.log, from)? {
             let addr = self.map.addr(&mut self.log, entry.lba)?;
-            let at = match self.log.heads.open.get(MOVING) {
-                Some(Some(_)) => MOVING,
-                _ => self.head_for_cleaner(source.class)?,
-            };
+            let is_open = self.log.heads.get(MOVING).is_some();
+            let at = if is_open { MOVING } else { self.head_for_cleaner(source.class)? };
             self.copy(entry, addr, at)?;
         }
         self.end_relocation()?;
@@ -168,12 +164,11 @@ impl Server<'_> {
 
     /// Seals the segment that data was moved to, full or not.
     fn end_relocation(&mut self) -> Result<()> {
-        let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
-        if self.log.heads.open.get(MOVING).is_some_and(is_filled) {
+        if self.log.heads.get(MOVING).is_some_and(|head| !head.filled.is_empty()) {
             self.program(MOVING, Kind::Data)?;
             self.rescue()?;
         }
-        if let Some(head) = self.log.heads.open.get_mut(MOVING).and_then(Option::take) {
+        if let Some(head) = self.log.heads.take(MOVING) {
             self.log.seal(MOVING, head)?;
         }
         self.rescue()
@@ -198,10 +193,10 @@ impl Server<'_> {
         let garbage = |head: &Head| {
             (head.index * self.log.shape.slots).saturating_sub(self.log.segments.get(head.block).valid)
         };
-        let heads = self.log.heads.open.iter().enumerate().take(MOVING);
-        let most = heads.filter_map(|(at, head)| Some((garbage(head.as_ref()?), at))).max();
+        let heads = self.log.heads.numbered().filter(|(at, _)| *at < MOVING);
+        let most = heads.map(|(at, head)| (garbage(head), at)).max();
         let Some((1.., at)) = most else { return Ok(false) };
-        if let Some(head) = self.log.heads.open.get_mut(at).and_then(Option::take) {
+        if let Some(head) = self.log.heads.take(at) {
             self.log.seal(at, head)?;
         }
         Ok(true)

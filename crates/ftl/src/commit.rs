@@ -4,7 +4,7 @@
 use pumice_media::NandError;
 
 use crate::error::{FtlError, Result};
-use crate::head::Head;
+use crate::head::{HEADS, Head};
 use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
 use crate::server::Server;
@@ -19,7 +19,7 @@ impl Server<'_> {
     /// Puts a block into head `at`, which is open, and points the table there.
     pub(crate) fn append(&mut self, at: usize, entry: Entry, data: &[u8]) -> Result<()> {
         let shape = self.log.shape;
-        let Some(head) = self.log.heads.open.get_mut(at).and_then(Option::as_mut) else {
+        let Some(head) = self.log.heads.get_mut(at) else {
             return Err(FtlError::WornOut);
         };
         let addr = head.put(&shape, entry, data);
@@ -33,7 +33,7 @@ impl Server<'_> {
 
     /// Programs the page of head `at` as it is. False if the chip failed to, and the head has moved to those failing.
     pub(crate) fn program(&mut self, at: usize, kind: Kind) -> Result<bool> {
-        let Some(mut head) = self.log.heads.open.get_mut(at).and_then(Option::take) else { return Ok(false) };
+        let Some(mut head) = self.log.heads.take(at) else { return Ok(false) };
         debug_assert!(self.is_live(&head), "segment {} gets garbage", head.block);
         head.filled.resize(self.log.shape.slots as usize, Entry::NONE);
         let tag = self.log.tag(&head, kind, head.filled.clone());
@@ -44,7 +44,7 @@ impl Server<'_> {
                 return Ok(false);
             }
             Err(error) => {
-                self.log.heads.failing.push(head);
+                self.log.heads.fail(head);
                 return self.log.status.fail(error);
             }
         }
@@ -75,9 +75,7 @@ impl Server<'_> {
             return Ok(());
         }
         // A rescue out of a segment that fails meanwhile opens one again.
-        while let Some((at, head)) =
-            (0..).zip(&mut self.log.heads.open).find_map(|(at, head)| Some((at, head.take()?)))
-        {
+        while let Some((at, head)) = self.log.heads.take_first() {
             self.log.seal(at, head)?;
             self.commit_blocks()?;
         }
@@ -102,15 +100,15 @@ impl Server<'_> {
 
     /// The same for blocks alone: a checkpoint holds trims without pages of their own.
     pub(crate) fn commit_blocks(&mut self) -> Result<()> {
-        while self.log.has_pending_blocks() {
-            if self.log.has_unwritten() {
-                for at in 0..self.log.heads.open.len() {
+        while self.log.heads.has_pending_blocks(&self.log.shape) {
+            if self.log.heads.has_unwritten(&self.log.shape) {
+                for at in 0..HEADS {
                     self.commit_head(at)?;
                 }
             } else {
                 // What one head promises before another has written all that it promises with it is not true yet: a cut
                 // may destroy an earlier page of that one.
-                for at in 0..self.log.heads.open.len() {
+                for at in 0..HEADS {
                     self.log.keep(at)?;
                 }
             }
@@ -121,22 +119,20 @@ impl Server<'_> {
 
     /// Programs the page being filled, and a summary of pages without tags of their own.
     fn commit_head(&mut self, at: usize) -> Result<()> {
-        let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
-        if self.log.heads.open.get(at).is_some_and(is_filled) && !self.program(at, Kind::Data)? {
+        let is_filled = self.log.heads.get(at).is_some_and(|head| !head.filled.is_empty());
+        if is_filled && !self.program(at, Kind::Data)? {
             return Ok(());
         }
-        let uncovered = |head: &mut Head| head.covered < head.index;
-        let slot = self.log.heads.open.get_mut(at).filter(|_| !self.log.shape.tagged);
-        let Some(head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
+        let shape = self.log.shape;
+        let is_uncovered = |head: &mut Head| !shape.tagged && head.covered < head.index;
+        let Some(head) = self.log.heads.take_if(at, is_uncovered) else { return Ok(()) };
         let next = self.log.shape.behind_summaries(head.index, head.kept);
         if !self.log.shape.has_room(next, next) {
             return self.log.seal(at, head);
         }
         let Some(mut head) = self.log.summarise(head)? else { return Ok(()) };
         head.covered = head.index;
-        if let Some(slot) = self.log.heads.open.get_mut(at) {
-            *slot = Some(head);
-        }
+        self.log.heads.put(at, head);
         Ok(())
     }
 
@@ -162,7 +158,7 @@ impl Server<'_> {
     fn write_trim_page(&mut self, ranges: &[(u32, u32)], is_last: bool) -> Result<bool> {
         loop {
             let at = self.head_for_cleaner(0)?;
-            let Some(head) = self.log.heads.open.get_mut(at).and_then(Option::as_mut) else {
+            let Some(head) = self.log.heads.get_mut(at) else {
                 return Err(FtlError::WornOut);
             };
             if !head.filled.is_empty() {
@@ -180,7 +176,7 @@ impl Server<'_> {
                 self.log.heads.trims.forget(ranges);
             }
             let programmed = self.program(at, Kind::Trim);
-            let is_done = programmed == Ok(true) && self.log.heads.failing.is_empty();
+            let is_done = programmed == Ok(true) && self.log.heads.failing().is_empty();
             if is_last && !is_done {
                 for (first, end) in ranges {
                     self.log.heads.trims.add_range(*first, *end);
@@ -194,10 +190,10 @@ impl Server<'_> {
 
     /// Moves the live blocks out of segments in which a program failed.
     pub(crate) fn rescue(&mut self) -> Result<()> {
-        while let Some(head) = self.log.heads.failing.pop() {
+        while let Some(head) = self.log.heads.take_failing() {
             self.log.segments.change(head.block, |segment| segment.state = State::Bad);
             if let Err(error) = self.move_all(&head) {
-                self.log.heads.failing.push(head);
+                self.log.heads.fail(head);
                 if error == FtlError::WornOut {
                     // The next start must not take those that were left for good ones.
                     self.log.bury()?;

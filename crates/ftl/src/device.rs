@@ -45,7 +45,7 @@ impl Server<'_> {
     /// A block that waits in a page not yet programmed is replaced there.
     fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> Result<bool> {
         let (addr, now, shape) = (self.map.addr(&mut self.log, lba)?, self.log.clock, self.log.shape);
-        for head in self.log.heads.open.iter_mut().flatten() {
+        for head in self.log.heads.iter_mut() {
             let Some(slot) = head.buffered(&shape, addr) else { continue };
             head.buffer_slot(&shape, slot, |bytes| bytes.copy_from_slice(data));
             head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| entry.written = now);

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
-use crate::head::Head;
 use crate::log::Log;
 use crate::segments::State;
 use crate::shape::Addr;
@@ -26,7 +25,7 @@ impl Log<'_> {
     pub(crate) fn leave_copy(&mut self, old: Addr) {
         let (Some(block), now) = (self.shape.segment_of(old), self.clock) else { return };
         let shape = self.shape;
-        self.heads.open.iter_mut().flatten().for_each(|head| head.blank(&shape, old));
+        self.heads.iter_mut().for_each(|head| head.blank(&shape, old));
         self.segments.change(block, |segment| segment.changed = now);
         self.policies.selector.invalidated(block, now);
         let segment = self.segments.get(block);
@@ -41,7 +40,7 @@ impl Log<'_> {
             return;
         }
         self.segments.change(block, |segment| segment.state = State::Free);
-        if self.segments.get(block).trims || self.has_pending() {
+        if self.segments.get(block).trims || self.heads.has_pending(&self.shape) {
             self.waiting.hold(block);
         } else {
             self.let_go(block);
@@ -62,23 +61,6 @@ impl Log<'_> {
     /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
     pub(crate) fn hand_back(&mut self, block: u32) {
         self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
-    }
-
-    /// True if a power cut now would lose something that was accepted.
-    fn has_pending(&self) -> bool {
-        !self.heads.trims.is_empty() || self.has_pending_blocks()
-    }
-
-    /// The same for blocks alone.
-    pub(crate) fn has_pending_blocks(&self) -> bool {
-        self.has_unwritten() || self.heads.open.iter().flatten().any(|head| head.is_at_risk(&self.shape))
-    }
-
-    /// True if pages have to be programmed for a commit.
-    pub(crate) fn has_unwritten(&self) -> bool {
-        let short = !self.shape.tagged;
-        let is_unwritten = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
-        !self.heads.failing.is_empty() || self.heads.open.iter().flatten().any(is_unwritten)
     }
 
     /// Frees a segment after all blocks have moved, or leaves it alone if one could not be read.

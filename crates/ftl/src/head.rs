@@ -16,9 +16,9 @@ pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 
 /// The index segment: the heads of all classes, with all that was accepted and is not on the chip yet.
 pub(crate) struct Heads {
-    pub(crate) open: Vec<Option<Head>>,
+    open: Vec<Option<Head>>,
     /// Heads of segments in which a program failed; their live blocks have to move.
-    pub(crate) failing: Vec<Head>,
+    failing: Vec<Head>,
     /// Trims that no page tells of yet.
     pub(crate) trims: Trims,
 }
@@ -29,6 +29,99 @@ impl Heads {
         let mut open = Vec::new();
         open.resize_with(HEADS, || None);
         Heads { open, failing: Vec::new(), trims: Trims::default() }
+    }
+
+    /// The open heads with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Head)> {
+        self.open.iter().enumerate().filter_map(|(at, head)| Some((at, head.as_ref()?)))
+    }
+
+    /// The open heads.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Head> {
+        self.open.iter().flatten()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Head> {
+        self.open.iter_mut().flatten()
+    }
+
+    /// Head `at`, if it is open.
+    pub(crate) fn get(&self, at: usize) -> Option<&Head> {
+        self.open.get(at)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut Head> {
+        self.open.get_mut(at)?.as_mut()
+    }
+
+    /// Opens head `at`, or goes on with it.
+    pub(crate) fn put(&mut self, at: usize, head: Head) {
+        if let Some(slot) = self.open.get_mut(at) {
+            *slot = Some(head);
+        }
+    }
+
+    /// Takes head `at` out.
+    pub(crate) fn take(&mut self, at: usize) -> Option<Head> {
+        self.open.get_mut(at)?.take()
+    }
+
+    /// Takes the first open head out.
+    pub(crate) fn take_first(&mut self) -> Option<(usize, Head)> {
+        self.open.iter_mut().enumerate().find_map(|(at, head)| Some((at, head.take()?)))
+    }
+
+    /// Takes head `at` out, if this is true of it.
+    pub(crate) fn take_if(&mut self, at: usize, is_so: impl FnOnce(&mut Head) -> bool) -> Option<Head> {
+        self.open.get_mut(at)?.take_if(is_so)
+    }
+
+    /// Takes the first of those that belong to no class of a placement with so many, if one is open.
+    pub(crate) fn take_unwanted(&mut self, classes: usize) -> Option<Head> {
+        self.open.get_mut(classes..MOVING)?.iter_mut().find_map(Option::take)
+    }
+
+    /// Takes out all of which this is true.
+    pub(crate) fn take_all(&mut self, mut is_so: impl FnMut(&Head) -> bool) -> Vec<Head> {
+        self.open.iter_mut().filter_map(|slot| slot.take_if(|head| is_so(head))).collect()
+    }
+
+    /// A program failed in the segment of this head.
+    pub(crate) fn fail(&mut self, head: Head) {
+        self.failing.push(head);
+    }
+
+    /// Takes one of those with a program that failed.
+    pub(crate) fn take_failing(&mut self) -> Option<Head> {
+        self.failing.pop()
+    }
+
+    pub(crate) fn failing(&self) -> &[Head] {
+        &self.failing
+    }
+
+    /// The bytes that wait for this address in the page of a head, if they do.
+    pub(crate) fn waiting(&self, shape: &Shape, addr: Addr) -> Option<&[u8]> {
+        let mut heads = self.iter().chain(&self.failing);
+        let (head, slot) = heads.find_map(|head| Some((head, head.buffered(shape, addr)?)))?;
+        head.buffer.get(shape.slot_range(slot))
+    }
+
+    /// True if a power cut now would lose something that was accepted.
+    pub(crate) fn has_pending(&self, shape: &Shape) -> bool {
+        !self.trims.is_empty() || self.has_pending_blocks(shape)
+    }
+
+    /// The same for blocks alone.
+    pub(crate) fn has_pending_blocks(&self, shape: &Shape) -> bool {
+        self.has_unwritten(shape) || self.iter().any(|head| head.is_at_risk(shape))
+    }
+
+    /// True if pages have to be programmed for a commit.
+    pub(crate) fn has_unwritten(&self, shape: &Shape) -> bool {
+        let short = !shape.tagged;
+        let is_unwritten = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
+        !self.failing.is_empty() || self.iter().any(is_unwritten)
     }
 }
 

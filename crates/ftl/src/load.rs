@@ -165,9 +165,7 @@ impl Server<'_> {
             ..Counters::default()
         };
         for (slot, head) in loaded.heads {
-            if let Some(open) = self.log.heads.open.get_mut(usize::from(slot)) {
-                *open = Some(head);
-            }
+            self.log.heads.put(usize::from(slot), head);
         }
         for (block, segment) in (0..).zip(loaded.segments) {
             self.log.segments.change(block, |line| *line = segment);
@@ -202,9 +200,7 @@ impl Server<'_> {
                 _ => {}
             });
         }
-        for slot in &mut self.log.heads.open {
-            slot.take_if(|head| self.log.recorded.roots.holds(head.block));
-        }
+        self.log.heads.take_all(|head| self.log.recorded.roots.holds(head.block));
     }
 }
 

@@ -69,11 +69,9 @@ impl<'c> Log<'c> {
         if addr == Addr::LOST {
             return Err(FtlError::Unreadable(lba));
         }
-        for head in self.heads.open.iter_mut().flatten().chain(&mut self.heads.failing) {
-            if let Some(slot) = head.buffered(&shape, addr) {
-                head.buffer_slot(&shape, slot, |bytes| out.copy_from_slice(bytes));
-                return Ok(());
-            }
+        if let Some(bytes) = self.heads.waiting(&shape, addr) {
+            out.copy_from_slice(bytes);
+            return Ok(());
         }
         let (place, slot) = shape.place(addr);
         let found = self.flash.read_kept(place)?;

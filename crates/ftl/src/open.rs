@@ -204,7 +204,7 @@ impl<'c> Server<'c> {
         ftl.log.segments.hold(replayed.tellers);
         ftl.log.status.mode =
             if ftl.log.status.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
-        for head in ftl.log.heads.open.iter().flatten() {
+        for head in ftl.log.heads.iter() {
             ftl.log.recorded.listed.add(head.block, head.covered);
         }
         ftl.log.hand_out();
@@ -317,7 +317,7 @@ mod tests {
         chip.cut_after(before, CutMode::Complete);
         let mut disk = written(chip);
         assert!(!disk.log.shape.tagged);
-        let place = disk.log.heads.open.iter().flatten().next().unwrap().place();
+        let place = disk.log.heads.iter().next().unwrap().place();
         disk.flush().unwrap_err();
         let mut chip = chip_of(&disk);
         chip.power_on();

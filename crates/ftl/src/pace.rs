@@ -121,7 +121,7 @@ impl Server<'_> {
 
     /// The work after each change: segments that failed are left, and a checkpoint is made when one is due.
     pub(crate) fn after_change(&mut self) -> Result<()> {
-        if !self.log.heads.failing.is_empty() || self.log.waiting.has_doomed() {
+        if !self.log.heads.failing().is_empty() || self.log.waiting.has_doomed() {
             self.commit()?;
         }
         self.map.count_off_some(&mut self.log)?;

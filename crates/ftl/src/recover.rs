@@ -156,7 +156,7 @@ fn pages_through(place: Place) -> u16 {
 impl Server<'_> {
     /// Takes in the pages of a range. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
-        let heads = self.log.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
+        let heads = self.log.heads.take_all(|_| true);
         let mut gathered = Gathered {
             since: range.since,
             newest: Newest::new(self.map.table.len(), range.since),
@@ -628,9 +628,7 @@ impl<'c> Log<'c> {
         if !self.shape.has_parity() {
             return;
         }
-        for Head { block, index, .. } in
-            self.heads.open.iter_mut().filter_map(Option::take).collect::<Vec<_>>()
-        {
+        for Head { block, index, .. } in self.heads.take_all(|_| true) {
             self.close_head(block, Some(index));
             self.segments.change(block, |segment| segment.weak = true);
         }

@@ -12,6 +12,7 @@ use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::findings::Finding;
+use crate::head::Head;
 use crate::recover::{Replayed, Sure, Trust};
 use crate::segments::State;
 use crate::server::Server;
@@ -105,12 +106,8 @@ impl Server<'_> {
         for (block, erases) in &fixes.erases {
             self.log.segments.change(*block, |segment| segment.erases = *erases);
         }
-        for slot in &mut self.log.heads.open {
-            let Some(head) =
-                slot.take_if(|head| fixes.heads.contains(&head.block) || fixes.bad.contains(&head.block))
-            else {
-                continue;
-            };
+        let is_wrong = |head: &Head| fixes.heads.contains(&head.block) || fixes.bad.contains(&head.block);
+        for head in self.log.heads.take_all(is_wrong) {
             let used = u16::try_from(self.log.shape.pages).unwrap_or(u16::MAX);
             self.log
                 .segments

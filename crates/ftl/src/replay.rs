@@ -114,7 +114,7 @@ impl Server<'_> {
         self.map.log.clear();
         self.log.aftermath.unsure.name(&self.log.shape, &[]);
         self.log.segments = Segments::new(self.log.shape.blocks);
-        self.log.heads.open.iter_mut().for_each(|head| *head = None);
+        self.log.heads.take_all(|_| true);
         (self.log.flash.sequence, self.log.clock) = (1, 0);
         for block in 0..self.log.shape.blocks {
             self.log.prepare(block, true)?;

@@ -229,9 +229,7 @@ impl Server<'_> {
         });
         self.log.recorded.listed.add(block, 0);
         let head = Head::new(&self.log.shape, block, class, self.log.segments.get(block).erases, now);
-        if let Some(slot) = self.log.heads.open.get_mut(at) {
-            *slot = Some(head);
-        }
+        self.log.heads.put(at, head);
         Ok(true)
     }
 }

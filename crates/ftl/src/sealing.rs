@@ -21,9 +21,7 @@ impl Log<'_> {
             return self.seal(at, head);
         }
         self.pass_over(&mut head);
-        if let Some(slot) = self.heads.open.get_mut(at) {
-            *slot = Some(head);
-        }
+        self.heads.put(at, head);
         Ok(())
     }
 
@@ -42,7 +40,7 @@ impl Log<'_> {
     pub(crate) fn keep(&mut self, at: usize) -> Result<()> {
         let shape = self.shape;
         let is_at_risk = |head: &mut Head| head.is_at_risk(&shape);
-        let Some(mut head) = self.heads.open.get_mut(at).and_then(|slot| slot.take_if(is_at_risk)) else {
+        let Some(mut head) = self.heads.take_if(at, is_at_risk) else {
             return Ok(());
         };
         head.kept = head.written;
@@ -57,9 +55,7 @@ impl Log<'_> {
         }
         // Passed-over pages need no summary.
         head.covered = head.index;
-        if let Some(slot) = self.heads.open.get_mut(at) {
-            *slot = Some(head);
-        }
+        self.heads.put(at, head);
         Ok(())
     }
 
@@ -81,7 +77,7 @@ impl Log<'_> {
     /// A program failed in the segment of this head.
     pub(crate) fn give_up(&mut self, head: Head) {
         self.segments.change(head.block, |segment| segment.state = State::Bad);
-        self.heads.failing.push(head);
+        self.heads.fail(head);
     }
 
     /// Ends a segment: its header is written behind its pages, and it may be cleaned.
@@ -94,7 +90,7 @@ impl Log<'_> {
                 return Ok(());
             }
             Err(error) => {
-                self.heads.failing.push(head);
+                self.heads.fail(head);
                 return self.status.fail(error);
             }
         }
@@ -168,36 +164,33 @@ impl Log<'_> {
     fn is_last_summary(&self) -> bool {
         let is_pending = |head: &Head| !head.filled.is_empty() || head.covered < head.index;
         self.heads.trims.is_empty()
-            && !self.heads.failing.iter().any(|head| self.segments.get(head.block).is_needed())
-            && !self.heads.open.iter().flatten().any(is_pending)
+            && !self.heads.failing().iter().any(|head| self.segments.get(head.block).is_needed())
+            && !self.heads.iter().any(is_pending)
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.
     pub(crate) fn is_open(&mut self, at: usize) -> bool {
         let wanted = usize::from(self.policies.placement.classes());
-        if self.heads.open.get(at).is_some_and(Option::is_some) {
+        if self.heads.get(at).is_some() {
             return true;
         }
-        let unwanted = self.heads.open.get_mut(wanted..MOVING).unwrap_or_default();
-        let Some(mut head) = unwanted.iter_mut().find_map(Option::take) else { return false };
+        let Some(mut head) = self.heads.take_unwanted(wanted) else { return false };
         let class = u8::try_from(at).unwrap_or(u8::MAX);
         head.contents.class = class;
         self.segments.change(head.block, |segment| segment.class = class);
-        if let Some(slot) = self.heads.open.get_mut(at) {
-            *slot = Some(head);
-        }
+        self.heads.put(at, head);
         true
     }
 
     pub(crate) fn nearest(&self, at: usize) -> Option<usize> {
-        let open = self.heads.open.iter().enumerate().take(MOVING).filter(|(_, head)| head.is_some());
-        open.map(|(near, _)| near).min_by_key(|near| near.abs_diff(at))
+        let open = self.heads.numbered().map(|(near, _)| near).filter(|near| *near < MOVING);
+        open.min_by_key(|near| near.abs_diff(at))
     }
 
     /// Pages left in the open heads, after a commit if that passes some over.
     pub(crate) fn room(&self) -> u32 {
-        let heads = self.heads.open.iter().take(MOVING).flatten();
-        heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
+        let heads = self.heads.numbered().filter(|(at, _)| *at < MOVING);
+        heads.map(|(_, head)| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
     /// True if a commit costs pages, and the open heads take what any one segment holds: a commit for each could cost all

@@ -66,7 +66,7 @@ impl Server<'_> {
     /// head, with those passed over behind it, and one full head more; and the leaves of the table need some. Users
     /// leave as many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
-        let heads = || self.log.heads.open.iter().flatten();
+        let heads = || self.log.heads.iter();
         let pages = heads().map(|head| (head.index + self.log.shape.reach) as usize).sum::<usize>()
             + self.log.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.log.shape.named_bytes();
@@ -194,7 +194,7 @@ impl Server<'_> {
     /// Segments of its pages, for the most changes of the table, or for so many bytes of them.
     pub(crate) fn parts_wanted(&self, changes: u64) -> u32 {
         let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.log.shape.named_bytes();
-        let heads = self.log.heads.open.iter().flatten().map(bytes).sum();
+        let heads = self.log.heads.iter().map(bytes).sum();
         segments_with(&self.log.shape, self.map.table.len(), heads, changes)
     }
 }

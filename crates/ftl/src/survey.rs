@@ -525,8 +525,7 @@ mod tests {
             )
         };
         let (_, sound) = reads(&chip);
-        let newest =
-            disk.log.heads.open.iter().flatten().max_by_key(|head| head.contents.sequences.last()).unwrap();
+        let newest = disk.log.heads.iter().max_by_key(|head| head.contents.sequences.last()).unwrap();
         let copy = Place { block: newest.block, index: newest.index - 1 };
         chip.faults_mut().unreadable.insert(shape.medium.chip_page(shape.page(copy), 0));
         let (alone, faded) = reads(&chip);

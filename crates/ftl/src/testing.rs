@@ -36,7 +36,7 @@ pub(crate) fn without_heads() -> Server<'static> {
 
 /// Ends all heads.
 pub(crate) fn end_all(disk: &mut Server<'static>) {
-    for at in 0..disk.log.heads.open.len() {
-        disk.log.heads.open[at].take().map_or(Ok(()), |head| disk.log.seal(at, head)).unwrap();
+    while let Some((at, head)) = disk.log.heads.take_first() {
+        disk.log.seal(at, head).unwrap();
     }
 }

@@ -62,6 +62,11 @@ impl View {
             ..own
         }
     }
+
+    /// True if a user owns a file, as it is shown.
+    pub(crate) fn is_owner(&self, uid: u32, attr: &Attr) -> bool {
+        self.shown.uid.unwrap_or(attr.uid) == uid
+    }
 }
 
 fn file_attr(attr: &Attr) -> FileAttr {

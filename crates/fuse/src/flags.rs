@@ -106,7 +106,7 @@ pub(crate) fn change<F: FileSystem + ?Sized>(
 ) -> Result<()> {
     if uid != 0 {
         let changed = (fs.flags(ino)?.bits ^ change.bits) & change.mask;
-        let is_owner = view.file_attr(&fs.attr(ino)?).uid == uid;
+        let is_owner = view.is_owner(uid, &fs.attr(ino)?);
         if !is_owner || changed & (flag::IMMUTABLE | flag::APPEND) != 0 {
             return Err(Errno::Perm.into());
         }

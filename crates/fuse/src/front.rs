@@ -18,7 +18,7 @@ use fuser::{
 use pumice_vfs::{Access, Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrMode};
 
 use crate::{
-    acl,
+    acl, advise,
     attr::{NAME_TTL, View, absent, attr_ttl, generation, ino},
     dir,
     flags::{self, Asked},
@@ -452,6 +452,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             if is_acl {
                 acl::set(fs, request, ino(number), name, value)
             } else {
+                advise::may_change(fs, (request.uid(), &self.view), ino(number), name)?;
                 fs.set_xattr(ino(number), name, value, mode)
             }
         });
@@ -468,12 +469,13 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply::xattr(reply, size, answer.map(reply::names_with_nul));
     }
 
-    fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn removexattr(&self, request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.as_bytes();
         let answer = self.volume.change("removexattr", number.0, |fs| {
             if acl::is_acl(name) {
                 acl::remove(fs, ino(number), name)
             } else {
+                advise::may_change(fs, (request.uid(), &self.view), ino(number), name)?;
                 fs.remove_xattr(ino(number), name)
             }
         });

@@ -81,6 +81,7 @@
 //! a few seconds. `sync(2)` and `syncfs(2)` do not reach a FUSE file system, so they promise nothing here.
 
 mod acl;
+mod advise;
 mod attr;
 mod dir;
 mod error;

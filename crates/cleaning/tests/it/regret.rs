@@ -18,7 +18,10 @@
 
 use std::{collections::BTreeMap, sync::Mutex, thread};
 
-use crate::common::families::{FAMILIES, Family, Op};
+use crate::common::{
+    families::{FAMILIES, Family, Op},
+    newcomers::NEWCOMERS,
+};
 use fastrand::Rng;
 use pumice_cleaning::{
     Params, Sim,
@@ -95,15 +98,15 @@ impl Case {
 }
 
 /// Each family on stores drawn by lot, all different.
-fn drawn() -> Vec<Case> {
-    let mut rng = Rng::with_seed(37);
-    let mut lots: Vec<usize> = (0..FAMILIES.len()).collect();
+fn drawn(families: &[Family], lot: u64) -> Vec<Case> {
+    let mut rng = Rng::with_seed(lot);
+    let mut lots: Vec<usize> = (0..families.len()).collect();
     rng.shuffle(&mut lots);
     let mut cases = Vec::new();
-    for (family, lot) in FAMILIES.into_iter().zip(lots) {
+    for (family, lot) in families.iter().copied().zip(lots) {
         let mut stores: Vec<(u32, u32)> = SPARES.into_iter().flat_map(|x| SEGMENTS.map(|y| (x, y))).collect();
         rng.shuffle(&mut stores);
-        let is_held_back = lot >= FAMILIES.len() / 2;
+        let is_held_back = lot >= families.len() / 2;
         let some = stores.into_iter().take(STORES);
         cases.extend(some.map(|(spare, segments)| Case::new(family, is_held_back, spare, segments)));
     }
@@ -133,12 +136,24 @@ fn summary(name: &str, regrets: &[f64]) {
 #[test]
 #[ignore = "prints a table, takes ten minutes"]
 fn table() {
-    let cases = drawn();
+    print(&drawn(&FAMILIES, 37), &[("developed on", false), ("held back", true)]);
+}
+
+#[test]
+#[ignore = "prints a table, takes five minutes"]
+fn table_of_newcomers() {
+    let all: Vec<_> =
+        drawn(&NEWCOMERS, 2026).into_iter().map(|case| Case { is_held_back: true, ..case }).collect();
+    print(&all, &[("newcomers", true)]);
+}
+
+/// The table of these stores, and a line for each half.
+fn print(cases: &[Case], halves: &[(&str, bool)]) {
     let pairs: Vec<_> =
         PLACEMENTS.into_iter().flat_map(|place| VICTIMS.map(|victim| (victim, place))).collect();
     let jobs: Vec<_> = cases.iter().flat_map(|case| pairs.iter().map(move |pair| (case, pair))).collect();
     let fixed = all(&jobs, |(case, (victim, placement))| case.waf(victim, placement, 6));
-    let ours = all(&cases, |case| case.default(6));
+    let ours = all(cases, |case| case.default(6));
     let mut rows = Vec::new();
     for ((case, ours), fixed) in cases.iter().zip(ours).zip(fixed.chunks(pairs.len())) {
         let best = (0..pairs.len()).min_by(|&a, &b| fixed[a].total_cmp(&fixed[b])).unwrap();
@@ -146,8 +161,8 @@ fn table() {
     }
     rows.sort_by(|one, other| other.1.total_cmp(&one.1));
     println!("| half | stores | above 5 % | above 3 % | mean | worst |\n|---|---|---|---|---|---|");
-    for (name, held_back) in [("developed on", false), ("held back", true)] {
-        let half = rows.iter().filter(|row| row.0.is_held_back == held_back);
+    for (name, held_back) in halves {
+        let half = rows.iter().filter(|row| row.0.is_held_back == *held_back);
         summary(name, &half.map(|row| row.1).collect::<Vec<_>>());
     }
     println!(
@@ -203,7 +218,7 @@ fn no_family_fills_a_tight_store() {
 /// A family is the same for a seed, another for another, and stays within its pages.
 #[test]
 fn families_are_drawn_by_their_seed() {
-    for (name, of) in FAMILIES {
+    for (name, of) in FAMILIES.into_iter().chain(NEWCOMERS) {
         let ops = |seed| of(2000, seed).take(20_000).collect::<Vec<_>>();
         let (one, other) = (ops(1), ops(2));
         assert!(one == ops(1), "{name}");

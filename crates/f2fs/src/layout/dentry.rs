@@ -158,29 +158,74 @@ impl DentryLayout {
     /// The first entry at or behind slot `from`; `Err` is the slot of one with too long a name. The caller goes on at
     /// [`Dentry::slot`] + [`Dentry::slots`].
     pub fn next<'a>(&self, bytes: &'a [u8], from: u32) -> Result<Option<Dentry<'a>>, u32> {
+        self.next_used(bytes, from).map(|slot| self.entry(bytes, slot).ok_or(slot)).transpose()
+    }
+
+    /// The first entry at or behind slot `from` that has a hash. Of those before it only the lengths are looked at.
+    pub(crate) fn next_of<'a>(
+        &self,
+        bytes: &'a [u8],
+        mut from: u32,
+        hash: u32,
+    ) -> Result<Option<Dentry<'a>>, u32> {
+        let entries = bytes.get(self.entries_at..self.names_at).unwrap_or_default();
+        let entries = <[RawDentry]>::ref_from_bytes(entries).unwrap_or_default();
+        while let Some(slot) = self.next_used(bytes, from) {
+            let Some(raw) = entries.get(slot as usize) else { return Err(slot) };
+            let slots = self.slots_of(raw, slot).ok_or(slot)?;
+            if raw.hash_code.get() == hash {
+                return self.entry(bytes, slot).ok_or(slot).map(Some);
+            }
+            from = slot + slots;
+        }
+        Ok(None)
+    }
+
+    /// The first slot of a gap of so many slots.
+    pub(crate) fn gap(&self, bytes: &[u8], slots: u32) -> Option<u32> {
+        let (mut start, mut slot) = (0, 0);
+        while slot < self.slots {
+            if slot.is_multiple_of(8) && bytes.get((slot / 8) as usize) == Some(&u8::MAX) {
+                slot += 8;
+                start = slot;
+                continue;
+            }
+            slot += 1;
+            if self.is_used(bytes, slot - 1) {
+                start = slot;
+            } else if slot - start >= slots {
+                return Some(start);
+            }
+        }
+        None
+    }
+
+    /// The first used slot at or behind slot `from`.
+    fn next_used(&self, bytes: &[u8], from: u32) -> Option<u32> {
         let mut slot = from;
         while slot < self.slots {
             let bits = bytes.get((slot / 8) as usize).copied().unwrap_or_default() >> (slot % 8);
-            if bits == 0 {
-                slot = (slot / 8 + 1) * 8;
-                continue;
+            if bits != 0 {
+                slot += bits.trailing_zeros();
+                return (slot < self.slots).then_some(slot);
             }
-            slot += bits.trailing_zeros();
-            if slot < self.slots {
-                return self.entry(bytes, slot).ok_or(slot).map(Some);
-            }
+            slot = (slot / 8 + 1) * 8;
         }
-        Ok(None)
+        None
+    }
+
+    /// Slots of the entry in a slot; `None` if its name is empty, too long, or reaches beyond the last slot.
+    fn slots_of(&self, raw: &RawDentry, slot: u32) -> Option<u32> {
+        let length = usize::from(raw.name_len.get());
+        let slots = slots(length);
+        (length > 0 && length <= NAME_MAX && slots <= self.slots - slot).then_some(slots)
     }
 
     /// The entry in a slot; `None` if its name is empty, too long, or reaches beyond the last slot.
     pub fn entry<'a>(&self, bytes: &'a [u8], slot: u32) -> Option<Dentry<'a>> {
         let (raw, _) = RawDentry::read_from_prefix(bytes.get(self.entry_at(slot)..)?).ok()?;
-        let length = usize::from(raw.name_len.get());
-        if length == 0 || length > NAME_MAX || slots(length) > self.slots - slot {
-            return None;
-        }
-        let name = bytes.get(self.name_at(slot)..)?.get(..length)?;
+        self.slots_of(&raw, slot)?;
+        let name = bytes.get(self.name_at(slot)..)?.get(..usize::from(raw.name_len.get()))?;
         Some(Dentry {
             slot,
             hash: raw.hash_code.get(),
@@ -194,6 +239,49 @@ impl DentryLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Entries by their hash, and gaps, are those that a look at each slot finds.
+    #[test]
+    fn entries_and_gaps_are_found_as_slot_by_slot() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for round in 0..400_u32 {
+            let bytes = if round % 2 == 0 { 4096 } else { 3488 };
+            let (layout, mut block) = (DentryLayout::for_bytes(bytes), vec![0; bytes]);
+            let name = [b'n'; NAME_MAX];
+            for slot in 0..layout.slots {
+                let name = &name[..random.usize(1..30)];
+                let free = (slot..slot + slots(name.len())).all(|slot| !layout.is_used(&block, slot));
+                let ends = slot + slots(name.len()) <= layout.slots;
+                if free && ends && random.u32(..10) > round % 10 {
+                    let hash = random.u32(..8);
+                    layout.put(&mut block, &Dentry { slot, hash, ino: Nid(4), file_type: 1, name });
+                }
+            }
+            for wanted in 1..8 {
+                let is_free = |slot: &u32| (*slot..slot + wanted).all(|slot| !layout.is_used(&block, slot));
+                assert_eq!(layout.gap(&block, wanted), (0..=layout.slots - wanted).find(is_free));
+            }
+            if round % 4 == 3 {
+                // One of the names is too long, or none.
+                let at = layout.entry_at(random.u32(..layout.slots)) + 8;
+                block.get_mut(at..at + 2).unwrap().fill(if round % 8 == 3 { 0xff } else { 0 });
+            }
+            let (hash, mut plain, mut fast) = (random.u32(..8), 0, 0);
+            loop {
+                let mut found = layout.next(&block, plain);
+                while let Ok(Some(dentry)) = found {
+                    plain = dentry.slot + dentry.slots();
+                    if dentry.hash == hash {
+                        break;
+                    }
+                    found = layout.next(&block, plain);
+                }
+                assert_eq!(layout.next_of(&block, fast, hash), found);
+                let Ok(Some(dentry)) = found else { break };
+                fast = dentry.slot + dentry.slots();
+            }
+        }
+    }
 
     #[test]
     fn blocks_and_inodes_have_the_slots_of_the_format() {

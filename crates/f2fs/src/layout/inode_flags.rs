@@ -45,7 +45,7 @@ impl InlineFlags {
 pub struct Advise(pub u8);
 
 impl Advise {
-    /// The content is written once and read: its extension says so.
+    /// The content is written once and read: its extension says so, or a user.
     pub const COLD: Advise = Advise(0x01);
     /// `i_pino` and `i_name` may be out of date: it was renamed, or has several names.
     pub const LOST_PINO: Advise = Advise(0x02);
@@ -55,10 +55,18 @@ impl Advise {
     pub const ENC_NAME: Advise = Advise(0x08);
     /// The size must not be guessed from the blocks when rolling forward.
     pub const KEEP_SIZE: Advise = Advise(0x10);
-    /// The content is overwritten often: its extension says so.
+    /// The content is overwritten often: its extension says so, or a user.
     pub const HOT: Advise = Advise(0x20);
     /// Protected by fs-verity.
     pub const VERITY: Advise = Advise(0x40);
+    /// Those that users choose.
+    const CHOSEN: Advise = Advise(0x21);
+
+    /// These with the choice of a user, of whose value Linux looks at the first byte; `None` if users have no say in it.
+    pub(crate) fn chosen(self, value: &[u8]) -> Option<Advise> {
+        let choice = Advise(value.first().copied().unwrap_or_default());
+        Advise::CHOSEN.has(choice).then(|| self.without(Advise::CHOSEN).with(choice))
+    }
 
     /// True if all of `other` are set.
     pub fn has(self, other: Advise) -> bool {

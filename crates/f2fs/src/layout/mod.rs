@@ -49,4 +49,5 @@ pub use summary::{
 pub use superblock::{Device, RawDevice, RawSuperBlock, SUPER_OFFSET, SuperBlock};
 pub(crate) use superblock::{MAGIC, SEGMENTS_MAX};
 pub use way::Way;
+pub(crate) use xattr::ADVISE;
 pub use xattr::{RawXattrEntry, XattrEntry, XattrList, XattrSpace};

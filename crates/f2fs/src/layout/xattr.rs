@@ -7,6 +7,9 @@ pub(crate) const XATTR_MAGIC: u32 = 0xf2f5_2011;
 /// Bytes in front of the first entry: magic, count of references, four words unused.
 const HEADER_BYTES: usize = 24;
 
+/// The attribute that is the inode's [`Advise`](super::Advise), by which users call a file cold or hot. No list has it.
+pub(crate) const ADVISE: &[u8] = b"system.advise";
+
 /// The head of an entry, raw: 4 bytes. Name and value follow, then zeros to a multiple of 4.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
 #[repr(C)]

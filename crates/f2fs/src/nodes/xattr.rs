@@ -5,7 +5,7 @@ use pumice_vfs::Errno;
 use super::Nodes;
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{Inode, NodeOffset, XattrEntry, XattrList, XattrSpace, shown_acl},
+    layout::{ADVISE, Inode, NodeOffset, XattrEntry, XattrList, XattrSpace, shown_acl},
     volume::Node,
 };
 
@@ -48,6 +48,9 @@ impl Nodes {
 
     /// The value of an attribute that is shown.
     pub(crate) fn xattr_value(&self, inode: &Inode, node: &Node, name: &[u8]) -> Result<Vec<u8>> {
+        if name == ADVISE {
+            return Ok(vec![inode.advise.0]);
+        }
         let list = self.xattrs(inode, node)?;
         for entry in list.entries() {
             let entry = entry.map_err(|at| broken(inode, at))?;

@@ -679,8 +679,10 @@ impl Blocks {
     pub(super) fn log(&self, inode: &Inode) -> Log {
         match inode.kind {
             FileKind::Dir => Log::HotData,
-            _ if self.is_quota(inode) || inode.advise.has(Advise::HOT) => Log::HotData,
+            _ if self.is_quota(inode) => Log::HotData,
+            // A user may have said both.
             _ if inode.advise.has(Advise::COLD) => Log::ColdData,
+            _ if inode.advise.has(Advise::HOT) => Log::HotData,
             _ => Log::WarmData,
         }
     }

@@ -31,6 +31,11 @@ impl Leaf {
         self.block.get(self.start..).unwrap_or_default()
     }
 
+    /// The entry of a hash at or behind a slot.
+    fn next_of(&self, dir: &Inode, slot: u32, hash: u32) -> Result<Option<Dentry<'_>>> {
+        self.layout.next_of(self.bytes(), slot, hash).map_err(|slot| broken_entry(dir, slot))
+    }
+
     /// The entry at or behind a slot.
     fn next(&self, dir: &Inode, slot: u32) -> Result<Option<Dentry<'_>>> {
         self.layout.next(self.bytes(), slot).map_err(|slot| broken_entry(dir, slot))
@@ -99,7 +104,7 @@ fn find_in(blocks: &Blocks, dir: &Inode, range: std::ops::Range<u64>, name: &Nam
     for index in range {
         let Some(leaf) = leaf(blocks, dir, index)? else { continue };
         let mut slot = 0;
-        while let Some(dentry) = leaf.next(dir, slot)? {
+        while let Some(dentry) = leaf.next_of(dir, slot, name.hash())? {
             if name.is(&dentry) {
                 let (slot, slots) = (dentry.slot, dentry.slots());
                 return Ok(Some(Found { ino: dentry.ino, leaf: index, slot, slots }));
@@ -150,11 +155,7 @@ fn insert_in(blocks: &mut Blocks, dir: &mut Inode, index: u64, dentry: Dentry<'_
     let slots = dentry.slots();
     let slot = match leaf(blocks, dir, index)? {
         None => Some(0),
-        Some(leaf) => {
-            let is_free =
-                |slot: u32| (slot..slot + slots).all(|slot| !leaf.layout.is_used(leaf.bytes(), slot));
-            (0..(leaf.layout.slots + 1).saturating_sub(slots)).find(|slot| is_free(*slot))
-        }
+        Some(leaf) => leaf.layout.gap(leaf.bytes(), slots),
     };
     let Some(slot) = slot else { return Ok(false) };
     let (bytes, layout) = edit(blocks, dir, index)?;

@@ -627,12 +627,11 @@ impl FileSystem for WritableF2fs {
             let mut inode = commit.tree().inode(nid)?;
             may_redo(&inode)?;
             let nodes = commit.tree_mut().blocks_mut().nodes_mut();
-            xattrs::set(nodes, &mut inode, name, value, mode)?;
+            xattrs::set(nodes, &mut inode, name, value, mode, now)?;
             if inode.kind == FileKind::Dir {
                 // Files below may depend on it.
                 nodes.promises_mut().unsettle(nid);
             }
-            inode.ctime = now;
             nodes.put(&inode)
         })?)
     }

@@ -1,11 +1,13 @@
 //! Extended attributes: the list is read as a whole, changed, and put back.
 
-use pumice_vfs::{Errno, XattrMode};
+use pumice_vfs::{Errno, Timestamp, XattrMode};
 
 use super::nodes::Nodes;
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{InlineFlags, Inode, Nid, NodeOffset, XattrEntry, XattrList, XattrSpace, shown_acl, stored_acl},
+    layout::{
+        ADVISE, InlineFlags, Inode, Nid, NodeOffset, XattrEntry, XattrList, XattrSpace, shown_acl, stored_acl,
+    },
 };
 
 /// Longest name with its namespace, and longest value, that any file system takes.
@@ -49,6 +51,9 @@ fn is_acl(space: XattrSpace) -> bool {
 
 /// The value of an attribute.
 pub(super) fn get(nodes: &Nodes, inode: &Inode, name: &[u8]) -> Result<Vec<u8>> {
+    if name == ADVISE {
+        return Ok(vec![inode.advise.0]);
+    }
     let (space, rest) = XattrSpace::of_name(name).ok_or(Error::Errno(Errno::NoData))?;
     let list = all(nodes, inode)?;
     let entry = entries(inode, &list)?.into_iter().find(|entry| entry.space == space && entry.name == rest);
@@ -61,14 +66,20 @@ pub(super) fn get(nodes: &Nodes, inode: &Inode, name: &[u8]) -> Result<Vec<u8>> 
     shown_acl(entry.value).ok_or_else(broken)
 }
 
-/// Sets an attribute. Nothing has changed if it fails for an ordinary reason. The caller puts the inode.
+/// Sets an attribute, and the time of the change. Nothing has changed if it fails for an ordinary reason. The caller puts the inode.
 pub(super) fn set(
     nodes: &mut Nodes,
     inode: &mut Inode,
     name: &[u8],
     value: &[u8],
     mode: XattrMode,
+    now: Timestamp,
 ) -> Result<()> {
+    if name == ADVISE {
+        inode.advise = inode.advise.chosen(value).ok_or(Error::Errno(Errno::Invalid))?;
+        return Ok(());
+    }
+    inode.ctime = now;
     if name.is_empty() || name.len() > NAME_MAX || value.len() > VALUE_MAX {
         return Err(Error::Errno(Errno::Range));
     }
@@ -134,6 +145,9 @@ pub(super) fn set_hidden(
 
 /// Takes an attribute away. The caller puts the inode.
 pub(super) fn remove(nodes: &mut Nodes, inode: &mut Inode, name: &[u8]) -> Result<()> {
+    if name == ADVISE {
+        return Err(Error::Errno(Errno::Invalid));
+    }
     let (space, rest) = XattrSpace::of_name(name).ok_or(Error::Errno(Errno::NoData))?;
     let list = all(nodes, inode)?;
     let mut entries = entries(inode, &list)?;

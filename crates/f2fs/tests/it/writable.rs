@@ -1,5 +1,6 @@
 //! Volumes that are written to, under the eyes of others: the model, our check, f2fs-tools.
 
+mod advise;
 mod care;
 mod checkpoint;
 pub(crate) mod compressed;

@@ -125,7 +125,7 @@ impl Check<'_, '_> {
     /// Compares an open head with its segment.
     fn head(&mut self, block: u32, evidence: &Evidence) {
         let shape = self.ftl.log.shape;
-        let Some(head) = self.ftl.log.heads.open.iter().flatten().find(|head| head.block == block) else {
+        let Some(head) = self.ftl.log.heads.iter().find(|head| head.block == block) else {
             return;
         };
         let fits = evidence.contents.as_ref().is_none_or(|contents| agree(&shape, &head.contents, contents));
@@ -187,7 +187,7 @@ impl Check<'_, '_> {
         if self.ftl.log.shape.tagged {
             return None;
         }
-        let head = self.ftl.log.heads.open.iter().flatten().find(|head| head.block == block);
+        let head = self.ftl.log.heads.iter().find(|head| head.block == block);
         let used = head.map_or(u32::from(segment.used), |head| head.index);
         let named = count32(contents.sequences.len());
         (named..used).find(|index| evidence.is_proved(*index))

@@ -112,7 +112,7 @@ fn a_block_beyond_the_disk() {
         let mut disk = used(geometry);
         let (lba, data) = (disk.map.table.len() + 3, vec![9; disk.block_bytes() as usize]);
         let at = disk.head_for_user(0).unwrap();
-        let block = disk.log.heads.open[at].as_ref().unwrap().block;
+        let block = disk.log.heads.get(at).unwrap().block;
         disk.append(at, Entry { lba, written: disk.log.clock }, &data).unwrap();
         disk.log.segments.change(block, |segment| segment.valid -= 1);
         disk.flush().unwrap();
@@ -137,7 +137,7 @@ fn a_wrong_count_of_erases() {
 fn a_head_that_does_not_fit() {
     for geometry in LAYOUTS {
         let change = |disk: &mut Server<'static>| {
-            let mut heads = disk.log.heads.open.iter_mut().flatten();
+            let mut heads = disk.log.heads.iter_mut();
             let head = heads.find(|head| head.contents.sequences.len() > 1).unwrap();
             head.contents.entries[0].lba = 11;
         };
@@ -257,7 +257,7 @@ fn no_block_is_older_for_want_of_the_last_summaries() {
     disk.flush().unwrap();
     let mut ends = Vec::new();
     for (block, segment) in disk.log.segments.iter().filter(|(_, segment)| segment.valid > 0) {
-        let head = disk.log.heads.open.iter().flatten().find(|head| head.block == block);
+        let head = disk.log.heads.iter().find(|head| head.block == block);
         let end = head.map_or(u32::from(segment.used), |head| head.index);
         let pages = (end - 2..end).flat_map(|index| parts(&disk, Place { block, index }));
         ends.push((block, segment.state, pages.collect::<Vec<_>>()));
@@ -310,9 +310,9 @@ fn a_summary_that_lies() {
     let mut disk = used(LAYOUTS[0]);
     let lie = |disk: &mut Server<'static>| {
         let full = disk.log.shape.data_pages() - 1;
-        let heads = disk.log.heads.open.iter_mut().flatten();
+        let heads = disk.log.heads.iter_mut();
         let found = heads.filter(|head| head.index == full).count();
-        disk.log.heads.open.iter_mut().flatten().for_each(|head| {
+        disk.log.heads.iter_mut().for_each(|head| {
             if head.index == full {
                 head.contents.entries[1].written ^= 1;
             }

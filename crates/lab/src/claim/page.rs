@@ -1,7 +1,10 @@
 //! The statements as lists in Markdown, and the figures of an experiment as rows of a table.
 
 use super::{Claim, Judged, Paper, Standing, Verdict};
-use crate::experiment::{Cell, Experiment, Line, Summary};
+use crate::{
+    experiment::{Cell, Experiment, Line, Metric, Summary},
+    measured::Figure,
+};
 
 /// A paper's statements: those that an experiment judges, then those built and those not had. An experiment stands in
 /// its first line, and so does what several in a row hang on. One that holds as the paper has it hangs on nothing.
@@ -101,7 +104,15 @@ pub fn counts(judged: &[(Claim, Judged)]) -> String {
 }
 
 /// Experiments that sweep beyond the papers' own figures: their verdicts have what counts.
-const SWEEPS: [&str; 4] = ["scaleffs-refill", "cffs-cache", "rcffs-cache", "rcffs-compress"];
+const SWEEPS: [&str; 7] = [
+    "scaleffs-refill",
+    "cffs-cache",
+    "cffs-wear",
+    "rcffs-reread",
+    "rcffs-parity",
+    "rcffs-cache",
+    "rcffs-compress",
+];
 
 /// The figures of a paper's experiments, but for sweeps beyond its own: a row for each metric, a column for the paper
 /// and for each file system. With several places a cell has one figure for each, in their order.
@@ -110,7 +121,9 @@ pub fn figures(paper: Paper, systems: &[&str], all: &[(Experiment<'_>, Vec<Line>
     let mut text = format!("| figure | paper |{head}\n|---|---|{}\n", "---|".repeat(systems.len()));
     let is_own = |it: &Experiment<'_>| it.is_of(paper.name()) && !SWEEPS.contains(&it.name);
     for (experiment, lines) in all.iter().filter(|(experiment, _)| is_own(experiment)) {
-        for metric in experiment.metrics {
+        // What is computed stands in the verdicts alone.
+        let is_measured = |metric: &&Metric| **metric != Metric::Measured(Figure::YaffsRate);
+        for metric in experiment.metrics.iter().filter(is_measured) {
             let summary = Summary::new(experiment, *metric, lines);
             for variant in variants(&summary, systems) {
                 text += &figure_row(experiment, &summary, systems, &variant);

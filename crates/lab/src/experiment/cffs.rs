@@ -22,7 +22,7 @@ pub(super) const TABLE3: Experiment<'static> = Experiment {
     points: Points::OnChip(|| {
         let mut points = Vec::new();
         for system in SYSTEMS {
-            points.extend(FULL.map(|percent| point(system.name(), percent, system, Work::Scan { percent })));
+            points.extend(FULL.map(|percent| point(&system.name(), percent, system, Work::Scan { percent })));
         }
         points
     }),
@@ -49,6 +49,7 @@ pub(super) const TABLE4: Experiment<'static> = Experiment {
         Metric::Measured(Figure::ExtraWrites),
         Metric::Measured(Figure::Programs),
         Metric::Measured(Figure::TransactionRate),
+        Metric::Measured(Figure::YaffsRate),
     ],
     points: Points::OnChip(|| {
         let mut points = Vec::new();
@@ -57,7 +58,7 @@ pub(super) const TABLE4: Experiment<'static> = Experiment {
                 for (x, files) in RATIOS {
                     let chip = match mib {
                         64 => CHIP.to_owned(),
-                        mib => format!("512+16:32:{}", mib * 64),
+                        mib => small(mib),
                     };
                     let setup = Task { system, chip, medium: Medium::default(), work: postmark(files) };
                     points.push(Point {
@@ -113,7 +114,7 @@ pub(super) const FIG4: Experiment<'static> = Experiment {
     points: Points::OnChip(|| {
         let marks = SYSTEMS.into_iter().flat_map(|system| RATIOS.map(|ratio| (system, ratio)));
         let point = |(system, (x, files)): (System, (&str, u32))| Point {
-            series: system.name().to_owned(),
+            series: system.name(),
             x: x.to_owned(),
             setup: Task { system, chip: CHIP.to_owned(), medium: Medium::default(), work: postmark(files) },
         };
@@ -154,13 +155,40 @@ pub(super) const CACHE: Experiment<'static> = Experiment {
         for system in SYSTEMS {
             points.extend([64_u64, 256, 1024, 2048].map(|kib| {
                 let cache_bytes = usize::try_from(kib << 10).unwrap_or(usize::MAX);
-                point(system.name(), kib, system, Work::Lookups { files: 3000, cache_bytes })
+                point(&system.name(), kib, system, Work::Lookups { files: 3000, cache_bytes })
             }));
         }
         points
     }),
     known: Vec::new,
 };
+
+/// Section 2.4: the weight.
+pub(super) const WEAR: Experiment<'static> = Experiment {
+    name: "cffs-wear",
+    about: "CFFS paper, 2.4: how evenly blocks are erased by 12 times PostMark on 22 MB, with the weight and without",
+    x: "files to transactions",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::WearSpread), Metric::Measured(Figure::ExtraWrites)],
+    points: Points::OnChip(|| {
+        let mut points = Vec::new();
+        for system in [System::Cffs, System::CffsUnweighted, System::Nandfs] {
+            // A file for 2 transactions does not fit so often.
+            points.extend(RATIOS.into_iter().take(2).map(|(x, files)| {
+                let work = Work::Wear { files, rounds: 12 };
+                let setup = Task { system, chip: small(22), medium: Medium::default(), work };
+                Point { series: system.name(), x: x.to_owned(), setup }
+            }));
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
+/// A chip of so many MB, of the shape of the paper's.
+fn small(mib: u32) -> String {
+    format!("512+16:32:{}", mib * 64)
+}
 
 /// The paper's chip.
 const CHIP: &str = "k9s1208";

@@ -1,8 +1,8 @@
 //! The F2FS paper's experiments on logging and cleaning (Lee, Sim, Hwang, Cho, FAST 2015), smaller: 256 MiB or 1 GiB in
 //! place of 120 GB, with the paper's shares.
 //!
-//! Figures 6 to 8 count the blocks that the file system writes for each block of a user's; writes inside an SSD are
-//! left out. The paper tells throughput, which falls with them.
+//! Figures 6 to 8 count the blocks that the file system writes for each block of a user's, and their time on a disk like
+//! the paper's SATA SSD; work inside it is left out.
 
 use pumice_f2fs::{InPlace, Logging, Streams};
 
@@ -142,16 +142,41 @@ pub(super) const FIG6: Experiment<'static> = Experiment {
     x: "logs",
     look: Look::Bars,
     metrics: &[
+        Metric::Measured(Figure::SegmentsEmpty),
         Metric::Measured(Figure::SegmentsSparse),
+        Metric::Measured(Figure::SegmentsOverHalf),
         Metric::Measured(Figure::SegmentsDense),
         Metric::Measured(Figure::SegmentsFull),
     ],
+    points: Points::OnDisk(|| logs("f2fs", 1)),
+    known: Vec::new,
+};
+
+/// Section 3.2.3, end.
+pub(super) const AGED: Experiment<'static> = Experiment {
+    name: "f2fs-aged",
+    about: "F2FS paper, 3.2.3: the same of figure 6 on an aged volume, after twice as many mails more",
+    x: "logs",
+    look: Look::Bars,
+    metrics: &[
+        Metric::Measured(Figure::SegmentsEmpty),
+        Metric::Measured(Figure::SegmentsSparse),
+        Metric::Measured(Figure::SegmentsFull),
+    ],
     points: Points::OnDisk(|| {
-        let logs = Streams::NAMED.into_iter().rev();
-        logs.map(|(x, streams)| point("f2fs", x, Mount { streams, ..Mount::default() }, Work::Mail)).collect()
+        let mut points = logs("f2fs", 1);
+        points.extend(logs("f2fs, aged", 3));
+        points
     }),
     known: Vec::new,
 };
+
+/// Mails with each number of logs, so many times as many.
+fn logs(series: &str, age: u64) -> Vec<Point<Task>> {
+    let logs = Streams::NAMED.into_iter().rev();
+    let mount = |streams| Mount { streams, ..Mount::default() };
+    logs.map(|(x, streams)| point(series, x, mount(streams), Work::Mail { age })).collect()
+}
 
 /// Figure 7.
 pub(super) const FIG7: Experiment<'static> = Experiment {
@@ -159,7 +184,11 @@ pub(super) const FIG7: Experiment<'static> = Experiment {
     about: "F2FS paper, figure 7: random writes of 4 KiB to a hot part, by how full the volume is; 25: nothing cold",
     x: "full (%)",
     look: Look::Lines,
-    metrics: &[Metric::Measured(Figure::Written), Metric::Measured(Figure::WrittenMost)],
+    metrics: &[
+        Metric::Measured(Figure::Written),
+        Metric::Measured(Figure::WrittenMost),
+        Metric::Measured(Figure::Throughput),
+    ],
     points: Points::OnDisk(|| {
         let parts =
             [("25", 0, 250), ("80", 600, 200), ("90", 600, 300), ("95", 600, 350), ("97.5", 600, 375)];
@@ -185,7 +214,12 @@ pub(super) const FIG8: Experiment<'static> = Experiment {
     about: "F2FS paper, figure 8: adaptive and normal logging on full volumes; there normal logging writes 27 % more as a file server",
     x: "workload",
     look: Look::Bars,
-    metrics: &[Metric::Measured(Figure::Written)],
+    metrics: &[
+        Metric::Measured(Figure::Written),
+        Metric::Measured(Figure::Drop),
+        Metric::Measured(Figure::Threaded),
+        Metric::Measured(Figure::Throughput),
+    ],
     points: Points::OnDisk(|| {
         let works = [
             ("file server, 94 %", Work::FileServer { full: 940 }),
@@ -207,7 +241,7 @@ pub(super) const IDLE: Experiment<'static> = Experiment {
     about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; the paper gained 10 %",
     x: "between the runs",
     look: Look::Bars,
-    metrics: &[Metric::Measured(Figure::Written)],
+    metrics: &[Metric::Measured(Figure::Throughput), Metric::Measured(Figure::Written)],
     points: Points::OnDisk(|| {
         let mut points = Vec::new();
         for (series, logging) in [("adaptive", Logging::Adaptive), ("normal", Logging::Normal)] {

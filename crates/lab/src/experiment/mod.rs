@@ -77,7 +77,7 @@ pub struct Known {
 
 impl Experiment<'static> {
     /// All experiments of the laboratory.
-    pub const ALL: [Experiment<'static>; 55] = [
+    pub const ALL: [Experiment<'static>; 59] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -115,12 +115,15 @@ impl Experiment<'static> {
         cffs::FIG4,
         cffs::EQUATIONS,
         cffs::CACHE,
+        cffs::WEAR,
         rcffs::FIG3,
         rcffs::CRASH,
         rcffs::TABLE2,
+        rcffs::REREAD,
         rcffs::FIG4,
         rcffs::SMALL,
         rcffs::ERRORS,
+        rcffs::PARITY,
         rcffs::REPAIR,
         rcffs::SCRUB,
         rcffs::INDEX,
@@ -130,6 +133,7 @@ impl Experiment<'static> {
         f2fs::FIG4,
         f2fs::FIG5,
         f2fs::FIG6,
+        f2fs::AGED,
         f2fs::FIG7,
         f2fs::FIG8,
         f2fs::IDLE,

@@ -5,6 +5,8 @@
 //! seventh of the data written here does not compress. The space of table 2 is that of a file written twice in order,
 //! for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
 
+use pumice_media::ChipSpec;
+
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{
     Medium,
@@ -83,9 +85,25 @@ pub(super) const TABLE2: Experiment<'static> = Experiment {
                 .zip(row)
                 .map(move |(figure, value)| known(series, "large file", figure, value))
         };
-        let yaffs = known("YAFFS, computed", "large file", Figure::WriteTime, yaffs_seconds(51.0 * 512.0));
-        rows.into_iter().flat_map(row).chain([yaffs]).collect()
+        let yaffs =
+            yaffs(51.0 * 512.0).map(|time| known("YAFFS, computed", "large file", Figure::WriteTime, time));
+        rows.into_iter().flat_map(row).chain(yaffs).collect()
     },
+};
+
+/// Table 2's last row.
+pub(super) const REREAD: Experiment<'static> = Experiment {
+    name: "rcffs-reread",
+    about: "RCFFS paper, table 2: a file of 51 MB read again, by memory for cached data",
+    x: "cache (MiB)",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::RereadTime)],
+    points: Points::OnChip(|| {
+        let work = |mib: usize| Work::Reread { bytes: 51 << 20, cache_bytes: mib << 20 };
+        let systems = [System::Rcffs, System::RcffsPlain, System::Nandfs];
+        points(&systems, &[2_usize, 128].map(|mib| (mib.to_string(), work(mib))))
+    }),
+    known: Vec::new,
 };
 
 /// Figure 4.
@@ -122,8 +140,8 @@ pub(super) const SMALL: Experiment<'static> = Experiment {
     known: || {
         let rate = |series, seconds: f64| known(series, "copies", Figure::WriteRate, 5e6 / 1024.0 / seconds);
         // Three pages of data and two headers each.
-        let computed = rate("YAFFS, computed", 1000.0 * yaffs_seconds(5.0));
-        vec![rate("paper: rcffs", 25.779), rate("paper: YAFFS", 26.438), computed]
+        let computed = yaffs(5.0).map(|seconds| rate("YAFFS, computed", 1000.0 * seconds));
+        [rate("paper: rcffs", 25.779), rate("paper: YAFFS", 26.438)].into_iter().chain(computed).collect()
     },
 };
 
@@ -138,21 +156,43 @@ pub(super) const ERRORS: Experiment<'static> = Experiment {
         let damage = [
             ("nothing", Damage::None),
             ("1,000 bits a block", Damage::Bits),
-            ("a page a block", Damage::Page),
-            ("a block of 16", Damage::Block),
-            ("both", Damage::Both),
+            ("a page a block", Damage::Dead { pages: 1, blocks: 0 }),
+            ("a block of 16", Damage::Dead { pages: 0, blocks: 1 }),
+            ("both", Damage::Dead { pages: 1, blocks: 1 }),
         ];
-        // What K and M of 1 bear, and what takes more.
-        let more = [("two pages a block", Damage::TwoPages), ("two blocks of 16", Damage::TwoBlocks)];
         let work = |(x, damage): (&str, Damage)| (x.to_owned(), Work::Damaged { files: 1000, damage });
-        let mut all = points(&[System::Rcffs, System::Nandfs, System::NandfsParity], &damage.map(work));
-        all.extend(points(&[System::Rcffs, System::RcffsTwo], &more.map(work)));
-        all
+        points(&[System::Rcffs, System::Nandfs, System::NandfsParity], &damage.map(work))
     }),
     known: || {
         let none = |x| known("paper: rcffs", x, Figure::Lost, 0.0);
         ["nothing", "1,000 bits a block", "a page a block"].map(none).to_vec()
     },
+};
+
+/// Sections 3.2 and 5.3: other K and M.
+pub(super) const PARITY: Experiment<'static> = Experiment {
+    name: "rcffs-parity",
+    about: "RCFFS paper, 3.2: parity pages of an erase block and parity blocks of a segment: files lost of 300, and space",
+    x: "K and M",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Lost), Metric::Measured(Figure::Space)],
+    points: Points::OnChip(|| {
+        let mut all = Vec::new();
+        for (pages, blocks) in [(1, 0), (1, 1), (2, 1), (2, 2), (4, 2)] {
+            let (k, m) = (u32::from(pages), u32::from(blocks));
+            for (series, damage) in [
+                ("K pages, M blocks dead", Damage::Dead { pages: k, blocks: m }),
+                ("a block more", Damage::Dead { pages: 0, blocks: m + 1 }),
+            ] {
+                let work = Work::Damaged { files: 300, damage };
+                let system = System::RcffsParity(pages, blocks);
+                let here = points(&[system], &[(format!("{k} and {m}"), work)]);
+                all.extend(here.into_iter().map(|point| Point { series: series.to_owned(), ..point }));
+            }
+        }
+        all
+    }),
+    known: Vec::new,
 };
 
 /// Section 5.3: the time of a repair.
@@ -248,10 +288,15 @@ const ALL: [System; 6] = [
 const PLAIN: [System; 3] = [System::RcffsPlain, System::Nandfs, System::NandfsParity];
 const PACKED: [System; 3] = [System::Rcffs, System::Nandfs, System::NandfsBoth];
 
+/// Seconds of YAFFS on the paper's chip for so many pages.
+fn yaffs(pages: f64) -> Option<f64> {
+    ChipSpec::named(CHIP).ok().map(|spec| yaffs_seconds(pages, &spec))
+}
+
 fn points<const N: usize>(systems: &[System], work: &[(String, Work); N]) -> Vec<Point<Task>> {
     let point = |(system, (x, work)): (System, (String, Work))| {
         let setup = Task { system, chip: CHIP.to_owned(), medium: Medium::default(), work };
-        Point { series: system.name().to_owned(), x, setup }
+        Point { series: system.name(), x, setup }
     };
     systems.iter().flat_map(|system| work.clone().map(|work| (*system, work))).map(point).collect()
 }

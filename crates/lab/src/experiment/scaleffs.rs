@@ -76,12 +76,12 @@ pub(super) const FIG7: Experiment<'static> = Experiment {
     about: "ScaleFFS paper, figure 7: mount against the number of empty files on 256 MiB",
     x: "files",
     look: Look::Lines,
-    metrics: &[Metric::Measured(Figure::Mount)],
+    metrics: &[Metric::Measured(Figure::Mount), Metric::Measured(Figure::MapBlocks)],
     points: Points::OnChip(|| {
-        let files = [0_u32, 1000, 3000, 10_000];
+        let files = [0_u32, 1000, 10_000, 100_000];
         both(&files.map(|files| (files.to_string(), CHIP.to_owned(), Work::Mount { files, bytes: 0 })))
     }),
-    known: || ["0", "1000", "3000", "10000"].map(|x| mount("paper: scaleffs", x, 7.0)).to_vec(),
+    known: || ["0", "1000", "10000", "100000"].map(|x| mount("paper: scaleffs", x, 7.0)).to_vec(),
 };
 
 /// Figure 8.
@@ -277,7 +277,7 @@ fn both(cases: &[(String, String, Work)]) -> Vec<Point<Task>> {
     for system in [System::ScaleFfs, System::Nandfs] {
         for (x, chip, work) in cases {
             let setup = Task { system, chip: chip.clone(), medium: Medium::default(), work: *work };
-            points.push(Point { series: system.name().to_owned(), x: x.clone(), setup });
+            points.push(Point { series: system.name(), x: x.clone(), setup });
         }
     }
     points

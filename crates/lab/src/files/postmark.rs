@@ -3,10 +3,11 @@
 
 use core::ops::RangeInclusive;
 
+use pumice_media::ChipSpec;
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{append, make, read_all};
+use super::{append, float, make, read_all};
 use crate::LabError;
 
 /// A run on its way.
@@ -17,31 +18,30 @@ pub(crate) struct PostMark<'a> {
     made: u32,
     /// Bytes of a file.
     sizes: RangeInclusive<u64>,
+    /// Bytes of a page of the chip.
+    page: u64,
     yaffs_pages: u64,
 }
 
-/// Bytes of a page of YAFFS.
-const YAFFS_PAGE: u64 = 2048;
-
-/// The time of YAFFS on the RCFFS paper's chip for so many pages, with their share of an erase. It programs each page of
-/// data, and a header when a file is made, closed, changed and removed.
-pub(crate) fn yaffs_seconds(pages: f64) -> f64 {
-    const PROGRAM: f64 = 305.6e-6;
-    const ERASE: f64 = 2e-3;
-    pages * (PROGRAM + ERASE / 64.0)
+/// The time of YAFFS on a chip for so many pages, with their share of an erase. It programs each page of data, and a
+/// header when a file is made, closed, changed and removed.
+pub(crate) fn yaffs_seconds(pages: f64, spec: &ChipSpec) -> f64 {
+    let timing = spec.timing();
+    let erase = float(timing.erase_ns) / f64::from(spec.geometry().pages_per_block);
+    pages * (float(timing.program_ns) + erase) / 1e9
 }
 
 impl<'a> PostMark<'a> {
-    /// Runs it whole, and writes out the cache. Returns the pages that YAFFS would write: those of data, of headers for
-    /// a new file and its close, and one for an append and for a removal.
+    /// Runs it whole, with files of these sizes on a chip of such pages, and writes out the cache. Returns the pages that
+    /// YAFFS would write: those of data, of headers for a new file and its close, and one for an append and for a removal.
     pub(crate) fn run(
         fs: &'a dyn FileSystem,
         (files, transactions): (u32, u32),
-        sizes: RangeInclusive<u64>,
+        (sizes, page): (RangeInclusive<u64>, u64),
         seed: u64,
     ) -> Result<u64, LabError> {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0, sizes, yaffs_pages: 0 };
+        let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0, sizes, page, yaffs_pages: 0 };
         for _ in 0..files {
             postmark.create()?;
         }
@@ -64,7 +64,7 @@ impl<'a> PostMark<'a> {
             } else if *bytes < *self.sizes.end() {
                 let more = self.random.random_range(1..=*self.sizes.end() - *bytes);
                 append(self.fs, *ino, *bytes, more)?;
-                self.yaffs_pages += (*bytes + more).div_ceil(YAFFS_PAGE) - *bytes / YAFFS_PAGE + 1;
+                self.yaffs_pages += (*bytes + more).div_ceil(self.page) - *bytes / self.page + 1;
                 *bytes += more;
             }
         }
@@ -78,7 +78,7 @@ impl<'a> PostMark<'a> {
         let ino = make(self.fs, Ino::ROOT, &name)?;
         append(self.fs, ino, 0, bytes)?;
         self.files.push((name, ino, bytes));
-        self.yaffs_pages += bytes.div_ceil(YAFFS_PAGE) + 2;
+        self.yaffs_pages += bytes.div_ceil(self.page) + 2;
         Ok(())
     }
 

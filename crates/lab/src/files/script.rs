@@ -6,7 +6,7 @@ use std::{path::Path, str::FromStr};
 use pumice_vfs::FileSystem;
 
 use super::{
-    FileServer, MailServer, PostMark,
+    FileServer, MailServer, PostMark, STEP,
     calls::Calls,
     database::{Database, Transaction},
     iozone::{Iozone, Pattern},
@@ -144,7 +144,9 @@ impl Script {
             }
             Script::PostMark { files, .. } => {
                 let (least, most) = POSTMARK_BYTES;
-                Box::new(move || PostMark::run(fs, (files, POSTMARKS), least..=most, seed).map(drop))
+                Box::new(move || {
+                    PostMark::run(fs, (files, POSTMARKS), (least..=most, STEP as u64), seed).map(drop)
+                })
             }
         })
     }

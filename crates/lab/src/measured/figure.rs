@@ -78,6 +78,22 @@ pub enum Figure {
     SegmentsDense,
     /// The same with all 512.
     SegmentsFull,
+    /// Percent of the mean erases of a block that their standard deviation is.
+    WearSpread,
+    /// Blocks of the index of ScaleFFS's inode map that a mount reads.
+    MapBlocks,
+    /// The same of reading what was just read.
+    RereadTime,
+    /// The same with more than 256.
+    SegmentsOverHalf,
+    /// Percent of the segments written that have no block in use.
+    SegmentsEmpty,
+    /// MB that users write in a second on a disk that takes the time of the F2FS paper's SATA SSD (its table 2).
+    Throughput,
+    /// Percent of that throughput that the second of four rounds is slower than the first.
+    Drop,
+    /// Percent of the blocks written that go to holes of segments in use.
+    Threaded,
     /// Write requests.
     Writes,
     /// KiB of a write request, on average.
@@ -133,6 +149,14 @@ impl Figure {
             Self::SegmentsSparse => "segments-sparse",
             Self::SegmentsDense => "segments-dense",
             Self::SegmentsFull => "segments-full",
+            Self::WearSpread => "wear-spread",
+            Self::MapBlocks => "map-blocks",
+            Self::RereadTime => "reread-time",
+            Self::SegmentsOverHalf => "segments-over-half",
+            Self::SegmentsEmpty => "segments-empty",
+            Self::Throughput => "throughput",
+            Self::Drop => "drop",
+            Self::Threaded => "threaded",
             Self::Writes => "writes",
             Self::WriteMean => "write-mean",
             Self::WritesLarge => "writes-large",
@@ -182,6 +206,14 @@ impl Figure {
             Self::SegmentsSparse => "segments with 1 to 128 blocks in use (%)",
             Self::SegmentsDense => "segments with 384 to 511 blocks in use (%)",
             Self::SegmentsFull => "segments with all blocks in use (%)",
+            Self::WearSpread => "erases of a block: standard deviation, of their mean (%)",
+            Self::MapBlocks => "blocks of the index of the inode map read by a mount",
+            Self::RereadTime => "seconds of device time to read again",
+            Self::SegmentsOverHalf => "segments with more than 256 blocks in use (%)",
+            Self::SegmentsEmpty => "segments written that are empty (%)",
+            Self::Throughput => "MB/s of users on a disk like the paper's SATA SSD",
+            Self::Drop => "throughput lost by the second round (%)",
+            Self::Threaded => "blocks written in holes (%)",
             Self::Writes => "write requests",
             Self::WriteMean => "KiB of a write request",
             Self::WritesLarge => "write requests for 512 KiB or more (%)",
@@ -203,6 +235,7 @@ impl Figure {
             | Self::Cleaned
             | Self::Erases
             | Self::Writes
+            | Self::MapBlocks
             | Self::Discards
             | Self::Copied => 0,
             Self::WriteShare
@@ -220,6 +253,12 @@ impl Figure {
             | Self::WritesLarge
             | Self::DiscardsSmall
             | Self::DiscardedShare
+            | Self::SegmentsOverHalf
+            | Self::SegmentsEmpty
+            | Self::WearSpread
+            | Self::Throughput
+            | Self::Drop
+            | Self::Threaded
             | Self::SegmentsFull => 1,
             Self::Mount
             | Self::MountAfterCut
@@ -229,6 +268,7 @@ impl Figure {
             | Self::ReadTime
             | Self::RandomWriteTime
             | Self::RandomReadTime
+            | Self::RereadTime
             | Self::Repair
             | Self::LookupReads
             | Self::Reclaim

@@ -25,29 +25,24 @@ pub enum Damage {
     None,
     /// One page of each erase block has 1,000 wrong bits.
     Bits,
-    /// One page of each erase block cannot be read.
-    Page,
-    /// One erase block of each 16 in a row cannot be read.
-    Block,
-    /// One page of each erase block, and one erase block of each 16.
-    Both,
-    /// Two pages of each erase block cannot be read.
-    TwoPages,
-    /// Two erase blocks of each 16 in a row cannot be read.
-    TwoBlocks,
+    /// So much cannot be read.
+    Dead {
+        /// Pages of each erase block.
+        pages: u32,
+        /// Erase blocks of each 16 in a row.
+        blocks: u32,
+    },
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Damage::None => "nothing happens",
-            Damage::Bits => "1,000 wrong bits in a page of each erase block",
-            Damage::Page => "a page of each erase block unreadable",
-            Damage::Block => "an erase block of each 16 unreadable",
-            Damage::Both => "a page of each erase block, and an erase block of each 16, unreadable",
-            Damage::TwoPages => "two pages of each erase block unreadable",
-            Damage::TwoBlocks => "two erase blocks of each 16 unreadable",
-        })
+        match self {
+            Damage::None => write!(f, "nothing happens"),
+            Damage::Bits => write!(f, "1,000 wrong bits in a page of each erase block"),
+            Damage::Dead { pages, blocks } => {
+                write!(f, "unreadable: pages of each erase block, {pages}; of each 16 erase blocks, {blocks}")
+            }
+        }
     }
 }
 
@@ -60,10 +55,10 @@ impl Damage {
         for block in 0..blocks {
             let page = PageId(block * pages + random.random_range(..pages));
             match self {
-                Damage::None | Damage::Block | Damage::TwoBlocks => {}
-                Damage::TwoPages => {
-                    let other = PageId(block * pages + (page.0 + 1) % pages);
-                    chip.faults_mut().unreadable.extend([page, other]);
+                Damage::None => {}
+                Damage::Dead { pages: dead, .. } => {
+                    let all = (0..dead).map(|next| PageId(block * pages + (page.0 + next) % pages));
+                    chip.faults_mut().unreadable.extend(all);
                 }
                 Damage::Bits => {
                     for _ in 0..BITS {
@@ -71,16 +66,12 @@ impl Damage {
                         chip.faults_mut().flips.insert(BitFlip { page, bit });
                     }
                 }
-                Damage::Page | Damage::Both => {
-                    chip.faults_mut().unreadable.insert(page);
-                }
             }
         }
-        if matches!(self, Damage::Block | Damage::Both | Damage::TwoBlocks) {
+        if let Damage::Dead { blocks: dead @ 1.., .. } = self {
             for first in (0..blocks).step_by(SEGMENT_BLOCKS as usize) {
                 let group = SEGMENT_BLOCKS.min(blocks - first);
                 let block = random.random_range(..group);
-                let dead = if self == Damage::TwoBlocks { 2 } else { 1 };
                 for block in (0..dead).map(|next| first + (block + next) % group) {
                     chip.faults_mut().unreadable.extend((block * pages..(block + 1) * pages).map(PageId));
                 }
@@ -97,14 +88,17 @@ fn filled(system: System, chip: SimChip, files: u32) -> Result<SimChip, LabError
     mounted.unmount()
 }
 
-/// The part of the files that is lost.
+/// The part of the files that is lost, and the space that all took before.
 pub(super) fn lost(
     system: System,
     chip: SimChip,
     (files, damage): (u32, Damage),
     seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
+    let page = u64::from(chip.geometry().page_bytes);
+    let empty = chip.stats().programs;
     let mut chip = filled(system, chip, files)?;
+    let space = float((chip.stats().programs - empty) * page) / 1e6;
     damage.strike(&mut chip, seed);
     let sound = match system.mount(chip) {
         Ok(mounted) => (0..files).filter(|number| is_sound(mounted.fs(), *number)).count(),
@@ -113,7 +107,7 @@ pub(super) fn lost(
         Err(error) => return Err(error),
     };
     let share = float(sound as u64) / f64::from(files);
-    Ok(vec![(Figure::Lost, 100.0 * (1.0 - share))])
+    Ok(vec![(Figure::Lost, 100.0 * (1.0 - share)), (Figure::Space, space)])
 }
 
 fn is_sound(fs: &dyn FileSystem, number: u32) -> bool {

@@ -75,3 +75,29 @@ pub(super) fn large(
         (Figure::Space, float((occupied.programs - first.programs) * page) / 1e6),
     ])
 }
+
+/// The time of a second reading.
+pub(super) fn reread(
+    system: System,
+    chip: SimChip,
+    bytes: u64,
+    cache_bytes: usize,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    const NOISE: usize = 600;
+    let mounted = system.mount_with(chip, cache_bytes)?;
+    let fs = mounted.fs();
+    let ino = make(fs, Ino::ROOT, "large")?;
+    let (piece, mut found) = (piece(NOISE), vec![0; PIECE]);
+    for at in (0..bytes).step_by(PIECE) {
+        fs.write(ino, at, &piece)?;
+    }
+    fs.fsync(ino, false)?;
+    let mut before = 0;
+    for _ in 0..2 {
+        before = mounted.stats()?.device_ns;
+        for at in (0..bytes).step_by(PIECE) {
+            fs.read(ino, at, &mut found)?;
+        }
+    }
+    Ok(vec![(Figure::RereadTime, float(mounted.stats()?.device_ns - before) / 1e9)])
+}

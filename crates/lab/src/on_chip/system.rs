@@ -20,12 +20,14 @@ pub enum System {
     ScaleFfs,
     /// The CFFS paper's.
     Cffs,
+    /// The same without the weight that gives a free block another role than before.
+    CffsUnweighted,
     /// The RCFFS paper's, which compresses.
     Rcffs,
     /// The same without compression.
     RcffsPlain,
-    /// The same with two parity pages in each erase block and two parity blocks in each segment: the paper's K and M.
-    RcffsTwo,
+    /// The same, plain, with the paper's K parity pages in each erase block and M parity blocks in each segment.
+    RcffsParity(u8, u8),
     /// Pumice's own, as it ships.
     Nandfs,
     /// The same with a parity page in each erase block.
@@ -38,26 +40,28 @@ pub enum System {
 
 impl System {
     /// Its name in records.
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> String {
+        let name = match self {
+            System::RcffsParity(pages, blocks) => return format!("rcffs, plain, K {pages}, M {blocks}"),
             System::ScaleFfs => "scaleffs",
             System::Cffs => "cffs",
+            System::CffsUnweighted => "cffs, no weight",
             System::Rcffs => "rcffs",
             System::RcffsPlain => "rcffs, plain",
-            System::RcffsTwo => "rcffs, K and M 2",
             System::Nandfs => "nandfs",
             System::NandfsParity => "nandfs, parity",
             System::NandfsPacked => "nandfs, LZ4",
             System::NandfsBoth => "nandfs, parity and LZ4",
-        }
+        };
+        name.to_owned()
     }
 
     /// The sources that decide its figures.
     pub(super) fn sources(self) -> Sources {
         match self {
             System::ScaleFfs => Sources::ScaleFfs,
-            System::Cffs => Sources::Cffs,
-            System::Rcffs | System::RcffsPlain | System::RcffsTwo => Sources::Rcffs,
+            System::Cffs | System::CffsUnweighted => Sources::Cffs,
+            System::Rcffs | System::RcffsPlain | System::RcffsParity(..) => Sources::Rcffs,
             System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
                 Sources::Nandfs
             }
@@ -70,13 +74,18 @@ impl System {
             System::ScaleFfs => {
                 Ok(pumice_scaleffs::format(chip, &pumice_scaleffs::FormatOptions::default())?)
             }
-            System::Cffs => Ok(pumice_cffs::format(chip, &pumice_cffs::FormatOptions::default())?),
-            System::Rcffs | System::RcffsPlain | System::RcffsTwo => {
-                let parity = if self == System::RcffsTwo { 2 } else { 1 };
+            System::Cffs | System::CffsUnweighted => {
+                Ok(pumice_cffs::format(chip, &pumice_cffs::FormatOptions::default())?)
+            }
+            System::Rcffs | System::RcffsPlain | System::RcffsParity(..) => {
+                let (pages, blocks) = match self {
+                    System::RcffsParity(pages, blocks) => (pages, blocks),
+                    _ => (1, 1),
+                };
                 let options = pumice_rcffs::FormatOptions {
-                    compress: self != System::RcffsPlain,
-                    parity_pages: parity,
-                    parity_blocks: parity,
+                    compress: self == System::Rcffs,
+                    parity_pages: pages.into(),
+                    parity_blocks: blocks.into(),
                     ..Default::default()
                 };
                 Ok(pumice_rcffs::format(chip, &options)?)
@@ -109,11 +118,15 @@ impl System {
                 let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::ScaleFfs(ScaleFs::mount(chip, options)?)
             }
-            System::Cffs => {
+            System::Cffs | System::CffsUnweighted => {
                 let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
-                Mounted::Cffs(Cffs::mount(chip, options)?)
+                let fs = Cffs::mount(chip, options)?;
+                if self == System::CffsUnweighted {
+                    fs.volume().ignore_weight();
+                }
+                Mounted::Cffs(fs)
             }
-            System::Rcffs | System::RcffsPlain | System::RcffsTwo => {
+            System::Rcffs | System::RcffsPlain | System::RcffsParity(..) => {
                 let options = pumice_rcffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Rcffs(Rcffs::mount(chip, options)?)
             }

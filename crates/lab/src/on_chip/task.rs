@@ -25,7 +25,7 @@ pub struct Task {
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        [self.system.name().to_owned(), self.medium.name(&self.chip, None), self.work.to_string()]
+        [self.system.name(), self.medium.name(&self.chip, None), self.work.to_string()]
     }
 
     fn sources(&self) -> Sources {

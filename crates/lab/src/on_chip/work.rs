@@ -2,20 +2,23 @@
 
 use core::fmt;
 
-use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
+use pumice_media::{BlockId, ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::Ino;
 
 use super::{
     BlockType, Damage, Scenario, System,
     damage::{lost, repair, scrub},
     index::{index, lookups},
-    large::large,
+    large::{large, reread},
     share::share,
     system::Mounted,
 };
 use crate::{
     LabError,
-    files::{Population, PostMark, SEEK, float, read, seek, write, yaffs_seconds},
+    files::{
+        POSTMARK_BYTES, POSTMARKS, Population, PostMark, SEEK, append, float, make, make_dir, read, seek,
+        write, yaffs_seconds,
+    },
     measured::{Figure, hot_share},
 };
 
@@ -96,6 +99,20 @@ pub enum Work {
         /// Bytes of each 4 KiB that do not compress.
         noise: usize,
     },
+    /// Writes a file of so many bytes by 8 KiB and reads it twice, with so many bytes of memory for cached data.
+    Reread {
+        /// Bytes.
+        bytes: u64,
+        /// Bytes of memory.
+        cache_bytes: usize,
+    },
+    /// PostMark with so many files, so many times.
+    Wear {
+        /// Files.
+        files: u32,
+        /// Times.
+        rounds: u64,
+    },
     /// So many files of 16 KiB, and this happens to the chip while it lies on the shelf; then all are read.
     Damaged {
         /// Files.
@@ -150,10 +167,10 @@ pub enum ScanEquation {
     Cffs,
 }
 
+/// Files of a directory, where there are many.
+const IN_DIRECTORY: u32 = 1000;
 /// Bytes of a checkpoint of ScaleFFS.
 const CHECKPOINT: u64 = 1 << 10;
-/// Bytes of a page of the chip for which YAFFS's time is computed.
-const YAFFS_PAGE: u32 = 2048;
 
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,6 +198,10 @@ impl fmt::Display for Work {
             Work::Large { bytes, noise } => {
                 write!(f, "a large file of {bytes} bytes, {noise} of 4096 without order")
             }
+            Work::Reread { bytes, cache_bytes } => {
+                write!(f, "a file of {bytes} bytes, read twice with {cache_bytes} bytes of cache")
+            }
+            Work::Wear { files, rounds } => write!(f, "PostMark with {files} files, {rounds} times"),
             Work::Damaged { files, damage } => write!(f, "{files} files; {damage}"),
             Work::Repair { in_segment: false } => write!(f, "repair of a page from its erase block"),
             Work::Repair { in_segment: true } => write!(f, "repair of a page from its segment"),
@@ -225,6 +246,8 @@ impl Work {
             Work::Large { bytes, noise } => large(system, chip, (bytes, noise), spec, seed),
             Work::Refill { files, bytes, rounds } => refill(system, chip, (files, bytes), rounds),
             Work::Lookups { files, cache_bytes } => lookups(system, chip, (files, cache_bytes), seed),
+            Work::Reread { bytes, cache_bytes } => reread(system, chip, bytes, cache_bytes),
+            Work::Wear { files, rounds } => wear(system, chip, (files, rounds), seed),
             Work::Damaged { files, damage } => lost(system, chip, (files, damage), seed),
             Work::Repair { in_segment } => repair(system, chip, in_segment),
             Work::Scrub { files, is_quick } => scrub(system, chip, files, is_quick),
@@ -242,11 +265,22 @@ fn mount_of_files(
     bytes: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
+    let mut dir = Ino::ROOT;
     for number in 0..files {
-        write(mounted.fs(), number, bytes)?;
+        // Some look at all names of a directory for each new one.
+        if number > 0 && number % IN_DIRECTORY == 0 {
+            dir = make_dir(mounted.fs(), &format!("dir {number}"))?;
+        }
+        let ino = make(mounted.fs(), dir, &format!("file {number}"))?;
+        append(mounted.fs(), ino, 0, bytes)?;
     }
-    let (_, did) = mount(system, mounted.unmount()?)?;
-    Ok(vec![(Figure::Mount, ms(did))])
+    let (mounted, did) = mount(system, mounted.unmount()?)?;
+    let mut figures = vec![(Figure::Mount, ms(did))];
+    if let Mounted::ScaleFfs(fs) = &mounted {
+        let maps = BlockType::MapIndex.count(fs.volume().blocks().read);
+        figures.push((Figure::MapBlocks, float(maps)));
+    }
+    Ok(figures)
 }
 
 fn mount_after_cut(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)>, LabError> {
@@ -335,21 +369,52 @@ fn postmark(
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let before = mounted.stats()?;
-    let yaffs_pages = PostMark::run(mounted.fs(), (files, transactions), least..=most, seed)?;
+    let page = u64::from(spec.geometry().page_bytes);
+    let yaffs_pages = PostMark::run(mounted.fs(), (files, transactions), (least..=most, page), seed)?;
     let did = mounted.stats()? - before;
     let mut figures = vec![
         (Figure::Programs, float(did.programs)),
         (Figure::TransactionRate, f64::from(transactions) / (float(did.device_ns) / 1e9)),
     ];
-    if spec.geometry().page_bytes == YAFFS_PAGE {
-        let rate = f64::from(transactions) / yaffs_seconds(float(yaffs_pages));
-        figures.push((Figure::YaffsRate, rate));
-    }
+    let rate = f64::from(transactions) / yaffs_seconds(float(yaffs_pages), spec);
+    figures.push((Figure::YaffsRate, rate));
     if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
     let (_, programs) = mounted.unmount_counted()?;
     figures.extend(hot_share(programs).map(|share| (Figure::HotShare, share)));
+    Ok(figures)
+}
+
+/// How evenly the blocks are erased, and the pages copied for each.
+fn wear(
+    system: System,
+    chip: SimChip,
+    (files, rounds): (u32, u64),
+    seed: u64,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let (least, most) = POSTMARK_BYTES;
+    let page = u64::from(chip.geometry().page_bytes);
+    let mounted = system.mount(chip)?;
+    for round in 0..rounds {
+        let seed = seed * rounds + round;
+        PostMark::run(mounted.fs(), (files, POSTMARKS), (least..=most, page), seed)?;
+    }
+    let mut figures = Vec::new();
+    if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
+        figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
+    }
+    let mut chip = mounted.unmount()?;
+    let mut erases = Vec::new();
+    for block in (0..chip.geometry().blocks).map(BlockId) {
+        if !chip.is_bad(block).map_err(|error| LabError::Setup(error.to_string()))? {
+            erases.push(f64::from(chip.erase_count(block)));
+        }
+    }
+    let mean = erases.iter().sum::<f64>() / float(erases.len() as u64);
+    let square =
+        erases.iter().map(|erases| (erases - mean).powi(2)).sum::<f64>() / float(erases.len() as u64);
+    figures.push((Figure::WearSpread, 100.0 * square.sqrt() / mean));
     Ok(figures)
 }
 

@@ -4,6 +4,7 @@
 mod mount;
 mod mounted;
 mod task;
+mod watched;
 mod work;
 
 pub use mount::Mount;

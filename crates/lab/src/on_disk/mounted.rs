@@ -9,10 +9,13 @@ use pumice_f2fs::{
     SegNo, Volume, WritableF2fs, WritableOptions,
     mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
 };
-use pumice_media::{BlockDevice, MemDisk, ReadAt};
+use pumice_media::{BlockDevice, ReadAt};
 use pumice_vfs::{FileSystem, FsError, Timestamp};
 
-use super::Mount;
+use super::{
+    Mount,
+    watched::{SEGMENT, Watched, Written},
+};
 use crate::{
     LabError,
     disk::{BLOCK, Disk},
@@ -28,10 +31,38 @@ pub(crate) struct Mounted<D> {
     disk: Disk<D>,
 }
 
-impl Mounted<MemDisk> {
+/// A segment of the main area.
+pub(super) struct Segment {
+    /// Blocks in use.
+    pub(super) in_use: u32,
+    /// Its writes.
+    pub(super) written: Written,
+}
+
+impl Mounted<Watched> {
     /// Makes an empty volume of so many bytes in memory and mounts it.
     pub(super) fn in_memory(bytes: u64, mount: Mount) -> Result<Self, LabError> {
-        Mounted::new(MemDisk::new(BLOCK, bytes / u64::from(BLOCK)), mount)
+        Mounted::new(Watched::new(bytes / u64::from(BLOCK)), mount)
+    }
+
+    /// Nanoseconds that all requests took so far.
+    pub(super) fn ns(&self) -> u64 {
+        self.disk.with(Watched::ns)
+    }
+
+    /// The segments of the main area, those in use as the last checkpoint has them.
+    pub(super) fn segments(&self) -> Result<Vec<Segment>, LabError> {
+        let volume = Volume::open(vec![Box::new(self.disk.clone())], CACHE_BYTES).map_err(FsError::from)?;
+        let first = u64::from(volume.super_block().main_start().0) / SEGMENT;
+        let written = self.disk.with(|disk| disk.segments().to_vec());
+        let main = written.into_iter().skip(usize::try_from(first).unwrap_or(usize::MAX));
+        (0..volume.super_block().main_segments())
+            .zip(main)
+            .map(|(segno, written)| {
+                let entry = volume.sit_entry(SegNo(segno)).map_err(FsError::from)?;
+                Ok(Segment { in_use: entry.bits(), written })
+            })
+            .collect()
     }
 }
 
@@ -67,18 +98,6 @@ impl<D: BlockDevice + Send + 'static> Mounted<D> {
     /// Blocks written so far.
     pub(super) fn written(&self) -> u64 {
         self.disk.written()
-    }
-
-    /// Unmounts; of each segment that has any the blocks that are in use.
-    pub(super) fn segments(self) -> Result<Vec<u32>, LabError> {
-        self.fs.unmount().map_err(FsError::from)?;
-        let volume = Volume::open(vec![Box::new(self.disk)], CACHE_BYTES).map_err(FsError::from)?;
-        let mut blocks = Vec::new();
-        for segno in 0..volume.super_block().main_segments() {
-            let entry = volume.sit_entry(SegNo(segno)).map_err(FsError::from)?;
-            blocks.extend((entry.bits() > 0).then_some(entry.bits()));
-        }
-        Ok(blocks)
     }
 }
 

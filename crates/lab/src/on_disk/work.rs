@@ -2,11 +2,14 @@
 
 use core::fmt;
 
-use pumice_media::MemDisk;
 use pumice_vfs::Ino;
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{Mount, mounted::Mounted};
+use super::{
+    Mount,
+    mounted::{Mounted, Segment},
+    watched::Watched,
+};
 use crate::{
     LabError,
     disk::BLOCK,
@@ -32,8 +35,11 @@ pub enum Work {
         /// Full part.
         full: u64,
     },
-    /// A mail server, while photographs are copied (F2FS, 3.2.3).
-    Mail,
+    /// A mail server, while photographs are copied, and mails alone until so many times as many are written (F2FS, 3.2.3).
+    Mail {
+        /// Times.
+        age: u64,
+    },
 }
 
 /// Bytes of a volume, and of the one for mails, which is not cleaned.
@@ -42,8 +48,9 @@ const MAIL_VOLUME: u64 = 1 << 30;
 /// Times that the hot file is written over, and of each time the part of the volume.
 const RUNS: u64 = 10;
 const RUN: u64 = VOLUME / 6 / BLOCK as u64;
-/// Blocks that users write to a file server when the volume is full.
-const SERVED: u64 = 50_000;
+/// Rounds of a file server when the volume is full, and the blocks that users write in each.
+const ROUNDS: usize = 4;
+const SERVED: u64 = 20_000;
 /// Mails and their directories; bytes that the server writes, and bytes for each photograph.
 const MAILS: u32 = 3000;
 const MAIL_DIRS: u32 = 30;
@@ -62,35 +69,68 @@ impl fmt::Display for Work {
                     "{RUNS} times {RUN} random blocks of a file on {hot} of 1000, beside {cold} that stay{pauses}"
                 )
             }
-            Work::FileServer { full } => write!(f, "file server, {SERVED} blocks at {full} of 1000"),
-            Work::Mail => write!(f, "{MAIL_BYTES} bytes of mails, and photographs"),
+            Work::FileServer { full } => {
+                write!(f, "file server, {ROUNDS} times {SERVED} blocks at {full} of 1000")
+            }
+            Work::Mail { age } => {
+                write!(f, "{MAIL_BYTES} bytes of mails, and photographs; {age} times as many mails in all")
+            }
         }
     }
 }
 
 impl Work {
     pub(super) fn volume_bytes(self) -> u64 {
-        if self == Work::Mail { MAIL_VOLUME } else { VOLUME }
+        if matches!(self, Work::Mail { .. }) { MAIL_VOLUME } else { VOLUME }
     }
 
     pub(super) fn measure(self, mount: Mount, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
         let mounted = Mounted::in_memory(self.volume_bytes(), mount)?;
         match self {
             Work::Overwrite { cold, hot, idle } => overwrite(&mounted, [cold, hot], idle, seed),
-            Work::FileServer { full } => {
-                let mut server = FileServer::fill(mounted.fs(), full, seed)?;
-                let before = mounted.written();
-                let asked = server.go_on(SERVED)?;
-                mounted.fs().sync()?;
-                Ok(vec![(Figure::Written, ratio(mounted.written() - before, asked))])
-            }
-            Work::Mail => mail(mounted, seed),
+            Work::FileServer { full } => serve(&mounted, full, seed),
+            Work::Mail { age } => mail(&mounted, age, seed),
         }
     }
 }
 
+/// A file server in rounds.
+fn serve(mounted: &Mounted<Watched>, full: u64, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mut server = FileServer::fill(mounted.fs(), full, seed)?;
+    mounted.fs().sync()?;
+    let (before, start) = (mounted.written(), holes(&mounted.segments()?));
+    let (mut all, mut ns, mut rates) = (0, 0, Vec::new());
+    for _ in 0..ROUNDS {
+        let before = mounted.ns();
+        let asked = server.go_on(SERVED)?;
+        mounted.fs().sync()?;
+        let took = mounted.ns() - before;
+        rates.push(rate(asked, took));
+        (all, ns) = (all + asked, ns + took);
+    }
+    let [first, second, ..] = rates[..] else { return Err(LabError::Setup("two rounds".to_owned())) };
+    let end = holes(&mounted.segments()?);
+    Ok(vec![
+        (Figure::Written, ratio(mounted.written() - before, all)),
+        (Figure::Throughput, rate(all, ns)),
+        (Figure::Drop, 100.0 * (1.0 - second / first)),
+        (Figure::Threaded, 100.0 * ratio(end[0] - start[0], end[1] - start[1])),
+    ])
+}
+
+/// Blocks that were written in holes, and all blocks.
+fn holes(segments: &[Segment]) -> [u64; 2] {
+    let in_holes = segments.iter().map(|segment| segment.written.in_holes).sum::<u64>();
+    [in_holes, in_holes + segments.iter().map(|segment| segment.written.in_order).sum::<u64>()]
+}
+
+/// MB in a second.
+fn rate(blocks: u64, ns: u64) -> f64 {
+    1000.0 * ratio(blocks * u64::from(BLOCK), ns)
+}
+
 fn overwrite(
-    mounted: &Mounted<MemDisk>,
+    mounted: &Mounted<Watched>,
     [cold, hot]: [u64; 2],
     idle: bool,
     seed: u64,
@@ -105,10 +145,10 @@ fn overwrite(
     }
     fs.sync()?;
     let hot = fs.lookup(Ino::ROOT, b"hot")?.ino;
-    let (mut all, mut most) = (0, 0);
+    let (mut all, mut most, mut ns) = (0, 0, 0);
     for _ in 0..RUNS {
         while idle && fs.maintain()? {}
-        let before = mounted.written();
+        let (before, start) = (mounted.written(), mounted.ns());
         for _ in 0..RUN {
             let block = random.random_range(0..blocks);
             fs.write(hot, block * u64::from(BLOCK), &[0x5a; BLOCK as usize])?;
@@ -117,29 +157,40 @@ fn overwrite(
         let written = mounted.written() - before;
         all += written;
         most = most.max(written);
+        ns += mounted.ns() - start;
     }
-    Ok(vec![(Figure::Written, ratio(all, RUNS * RUN)), (Figure::WrittenMost, ratio(most, RUN))])
+    Ok(vec![
+        (Figure::Written, ratio(all, RUNS * RUN)),
+        (Figure::WrittenMost, ratio(most, RUN)),
+        (Figure::Throughput, rate(RUNS * RUN, ns)),
+    ])
 }
 
-/// Mails and photographs in turn; then how full the segments are that were written.
-fn mail(mounted: Mounted<MemDisk>, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+/// Mails and photographs in turn, then mails; then how full the segments are that were written.
+fn mail(mounted: &Mounted<Watched>, age: u64, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
     let fs = mounted.fs();
     let mut server = MailServer::fill(fs, MAILS, MAIL_DIRS, seed)?;
     let (mut written, mut photos) = (0, 0);
-    while written < MAIL_BYTES {
+    while written < age * MAIL_BYTES {
         written += server.round()?;
-        if written / MAIL_FOR_A_PHOTO > photos {
+        if written < MAIL_BYTES && written / MAIL_FOR_A_PHOTO > photos {
             let ino = make(fs, Ino::ROOT, &format!("{photos}.jpg"))?;
             append(fs, ino, 0, PHOTO)?;
             photos += 1;
         }
     }
+    fs.sync()?;
     let segments = mounted.segments()?;
+    let written = segments.iter().filter(|it| it.in_use > 0 || it.written.in_order + it.written.in_holes > 0);
+    let written: Vec<u32> = written.map(|segment| segment.in_use).collect();
+    let in_use: Vec<u32> = written.iter().copied().filter(|blocks| *blocks > 0).collect();
     let share = |is_meant: &dyn Fn(u32) -> bool| {
-        let count = segments.iter().filter(|blocks| is_meant(**blocks)).count();
-        100.0 * ratio(count as u64, segments.len() as u64)
+        let count = in_use.iter().filter(|blocks| is_meant(**blocks)).count();
+        100.0 * ratio(count as u64, in_use.len() as u64)
     };
     Ok(vec![
+        (Figure::SegmentsEmpty, 100.0 * (1.0 - ratio(in_use.len() as u64, written.len() as u64))),
+        (Figure::SegmentsOverHalf, share(&|blocks| blocks > 256)),
         (Figure::SegmentsSparse, share(&|blocks| (1..=128).contains(&blocks))),
         (Figure::SegmentsDense, share(&|blocks| (384..512).contains(&blocks))),
         (Figure::SegmentsFull, share(&|blocks| blocks == 512)),

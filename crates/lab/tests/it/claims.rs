@@ -18,7 +18,7 @@ use pumice_lab::{
 };
 
 /// Experiments of which one seed takes more than six seconds of a processor.
-const LONG: [&str; 5] = ["cat-fig14", "cat-fig15", "cat-fig16", "cat-fig17", "f2fs-fig7"];
+const LONG: [&str; 6] = ["cat-fig14", "cat-fig15", "cat-fig16", "cat-fig17", "f2fs-fig7", "f2fs-aged"];
 
 type Records = Vec<(Experiment<'static>, Vec<Line>)>;
 

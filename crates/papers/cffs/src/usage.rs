@@ -58,6 +58,8 @@ pub(crate) struct Usage {
     free: u32,
     /// The place where the search for a free block goes on, so that all take their turn.
     next: u32,
+    /// The weight counts (2.4).
+    weighs: bool,
     /// The inodes of the pages of each inode-stored block, in order.
     residents: BTreeMap<u32, Vec<u32>>,
     /// The number of those pages of each inode.
@@ -83,9 +85,15 @@ impl Usage {
             live: 0,
             free: layout.blocks(),
             next: 0,
+            weighs: true,
             residents: BTreeMap::new(),
             copies: BTreeMap::new(),
         }
+    }
+
+    /// From now on a free block takes either role.
+    pub(crate) fn ignore_weight(&mut self) {
+        self.weighs = false;
     }
 
     fn block(&self, block: u32) -> Option<&Block> {
@@ -175,7 +183,8 @@ impl Usage {
         let count = self.layout.blocks();
         let turn = |step: u32| (self.next + step) % count;
         let free = |block: &u32| self.state(*block) == State::Free;
-        let prefers = |block: &u32| self.block(*block).is_some_and(|found| found.last != Some(role));
+        let prefers =
+            |block: &u32| !self.weighs || self.block(*block).is_some_and(|found| found.last != Some(role));
         let block =
             (0..count).map(turn).filter(free).find(prefers).or_else(|| (0..count).map(turn).find(free))?;
         self.next = (block + 1) % count;

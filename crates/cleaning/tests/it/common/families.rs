@@ -68,11 +68,11 @@ pub(crate) const FAMILIES: [Family; 40] = [
     ("loop of files", |n, s| looped(n, 3, all_sizes, s)),
 ];
 
-fn writes(pages: impl Iterator<Item = u32> + 'static) -> Ops {
+pub(super) fn writes(pages: impl Iterator<Item = u32> + 'static) -> Ops {
     Box::new(pages.map(Op::Write))
 }
 
-fn moved(op: Op, by: u32) -> Op {
+pub(super) fn moved(op: Op, by: u32) -> Op {
     match op {
         Op::Write(page) => Op::Write(page + by),
         Op::Trim(page) => Op::Trim(page + by),
@@ -136,7 +136,7 @@ fn by_turns(n: u32, seed: u64) -> Ops {
 }
 
 /// A log that goes round over one part in `part` of the pages, and `others` calls on the rest for each of its writes.
-fn beside(n: u32, part: u32, others: usize, rest: fn(u32, u64) -> Ops, seed: u64) -> Ops {
+pub(super) fn beside(n: u32, part: u32, others: usize, rest: fn(u32, u64) -> Ops, seed: u64) -> Ops {
     let round = if part == 1 { n } else { n / part };
     let mut log = (0..round).cycle().map(Op::Write);
     // Beside a log of all pages the rest are strays, each so many writes of the log.
@@ -192,21 +192,25 @@ fn all_sizes(n: u32, seed: u64) -> Ops {
 }
 
 /// Pages that are handed out from the lowest free ones.
-struct Free {
+pub(super) struct Free {
     free: std::collections::BTreeSet<u32>,
 }
 
 impl Free {
-    fn new(n: u32) -> Self {
+    pub(super) fn new(n: u32) -> Self {
         Self { free: (0..n).collect() }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.free.len()
+    }
+
     /// So many pages, or fewer.
-    fn take(&mut self, many: usize) -> Vec<u32> {
+    pub(super) fn take(&mut self, many: usize) -> Vec<u32> {
         iter::from_fn(|| self.free.pop_first()).take(many).collect()
     }
 
-    fn give(&mut self, pages: &[u32]) {
+    pub(super) fn give(&mut self, pages: &[u32]) {
         self.free.extend(pages);
     }
 }
@@ -221,7 +225,7 @@ fn removed(n: u32, seed: u64) -> Ops {
             let mut ops: Vec<Op> =
                 if std::mem::take(&mut first) { (0..n).map(Op::Trim).collect() } else { Vec::new() };
             let want = 1 << rng.u32(0..7);
-            while free.free.len() < want + n as usize / 10 {
+            while free.len() < want + n as usize / 10 {
                 let kind: &mut Vec<Vec<u32>> = &mut kinds[usize::from(rng.u32(0..10) == 0)];
                 if kind.is_empty() {
                     continue;
@@ -269,7 +273,7 @@ fn lsm(n: u32, fan: usize, tiers: bool, seed: u64) -> Ops {
                 ops.extend(run.iter().copied().map(Op::Write));
                 levels[level].push_back(run);
                 let limit = if tiers { fan } else { fan.pow(level as u32 + 1) };
-                let used = n as usize - free.free.len();
+                let used = n as usize - free.len();
                 let full = used + RUN * (fan + 4) > n as usize * 9 / 10;
                 if level + 1 < levels.len() && levels[level].len() > limit && !full {
                     let merged: Vec<Vec<u32>> = if tiers {
@@ -421,7 +425,7 @@ fn snapshots(n: u32, seed: u64) -> Ops {
                 if std::mem::take(&mut first) { (many..n).map(Op::Trim).collect() } else { Vec::new() };
             let block = (f64::from(many).powf(rng.f64()) - 1.0) as usize;
             if !fresh[block] {
-                while free.free.len() < n as usize / 20 + 1 || kept.len() > 3 {
+                while free.len() < n as usize / 20 + 1 || kept.len() > 3 {
                     let Some(old) = kept.pop_front() else { break };
                     free.give(&old);
                     ops.extend(old.into_iter().map(Op::Trim));
@@ -446,7 +450,7 @@ fn snapshots(n: u32, seed: u64) -> Ops {
 }
 
 /// So many turnovers of another family, over and over.
-fn looped(n: u32, turnovers: u32, of: fn(u32, u64) -> Ops, seed: u64) -> Ops {
+pub(super) fn looped(n: u32, turnovers: u32, of: fn(u32, u64) -> Ops, seed: u64) -> Ops {
     let round: Vec<Op> = of(n, seed).take((n * turnovers) as usize).collect();
     Box::new((0..).map(move |at: usize| round[at % round.len()]))
 }

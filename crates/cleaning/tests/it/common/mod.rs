@@ -1,6 +1,7 @@
 //! Workloads as iterators of pages.
 
 pub(crate) mod families;
+pub(crate) mod newcomers;
 pub(crate) mod zipf;
 
 use fastrand::Rng;

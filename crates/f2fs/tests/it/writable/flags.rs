@@ -10,6 +10,7 @@ use pumice_vfs::{
 use xtask::{Machine, f2fs};
 
 use super::{
+    advise,
     disk::{SharedDisk, save},
     linux::open,
     subject::{Card, Shape, node, sound, volume},
@@ -107,6 +108,7 @@ fn holders(disk: &SharedDisk) {
             _ => {}
         }
     }
+    advise::prepare(&fs);
     fs.unmount().unwrap();
     sound(disk);
 }
@@ -125,7 +127,7 @@ fn shown(disk: &SharedDisk) -> Vec<String> {
     trials().map(|(path, ..)| one(path)).collect()
 }
 
-/// Every flag, given to a little of everything here and by Linux, is taken or refused alike, and does the same.
+/// Every flag and every advice, given to a little of everything here and by Linux, is taken or refused alike, and does the same.
 #[test]
 fn flags_are_taken_and_refused_as_by_linux() {
     let Some(machine) = Machine::for_test() else { return };
@@ -144,6 +146,7 @@ fn flags_are_taken_and_refused_as_by_linux() {
         };
         writeln!(script, "if chattr {what} {path} 2>/dev/null; then echo {path}; fi").unwrap();
     }
+    script.push_str(&advise::script());
     let taken = f2fs::mount_in_kernel(&machine, &path, &script).unwrap();
     let theirs = SharedDisk::of(4096, fs::read(&path).unwrap());
     let fs = open(&ours).unwrap();
@@ -158,10 +161,13 @@ fn flags_are_taken_and_refused_as_by_linux() {
             differing.push(format!("{path}: {done:?}"));
         }
     }
+    advise::compare(&fs, &taken);
     fs.unmount().unwrap();
     assert!(differing.is_empty(), "{differing:#?}");
-    assert!(taken.lines().count() > 100 && trials().count() > taken.lines().count() + 50);
+    let flags = taken.lines().filter(|line| !line.starts_with("advise")).count();
+    assert!(flags > 100 && trials().count() > flags + 50);
     sound(&ours);
+    assert_eq!(advise::shown(&ours), advise::shown(&theirs));
     let (ours, theirs) = (shown(&ours), shown(&theirs));
     let unlike: Vec<_> = ours.iter().zip(&theirs).filter(|(ours, theirs)| ours != theirs).collect();
     assert!(unlike.is_empty(), "ours and theirs: {unlike:#?}");

@@ -97,6 +97,11 @@ impl<'c> Volume<'c> {
         self.store.layout()
     }
 
+    /// Gives a free block either role from now on, whatever it had before: to see the worth of the weight (2.4).
+    pub fn ignore_weight(&mut self) {
+        self.store.usage.ignore_weight();
+    }
+
     pub(crate) fn store(&mut self) -> &mut Store<'c> {
         &mut self.store
     }
