@@ -17,7 +17,7 @@
 //! disk.flush()?;
 //! disk.write(Lba(0), &[8; 4096])?;
 //! // The power goes: nothing is closed.
-//! let chip = disk.log.chip().get::<SimChip>().ok_or("another chip")?.clone();
+//! let chip = disk.chip().get::<SimChip>().ok_or("another chip")?.clone();
 //!
 //! let mut disk = Ftl::open(chip, OpenOptions::default())?;
 //! let mut block = [0; 4096];

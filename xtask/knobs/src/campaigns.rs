@@ -279,6 +279,11 @@ campaigns! {
         DAMAGES of "members", such as "1000";
         Seeds(31)
     }
+    F2FS_CUT_REPAIRS = "f2fs: power cuts of repairs" {
+        f2fs: "repair::cuts::a_repair";
+        DAMAGES of "damaged volumes, each cut a dozen times", such as "1000";
+        Seeds(20)
+    }
     F2FS_BYTES = "f2fs: each byte of metadata changed" {
         every_byte: "every_byte_may_be_wrong";
         BYTES of "bytes; with `--release` some minutes", such as "all";

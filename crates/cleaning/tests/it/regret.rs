@@ -15,6 +15,10 @@
 //! With `root-age` in place of the default's own selector the mean is +0.5 %. Two changes stayed. Pages die apart again
 //! from 0.7 of the expected copies on, not 0.9, which independent pages seldom reach. And there are no more heads than
 //! spare room allows.
+//!
+//! On sixteen families that came later, which nobody developed on, the mean is +0.3 % on 48 stores: five are above 5 %, six
+//! above 3 %. The worst are pages whose lives have two lengths (92 and 40 %), where `chain:4` with cost-benefit wins, lives
+//! by Pareto's law (20 %) and series by time (8 %).
 
 use std::{collections::BTreeMap, sync::Mutex, thread};
 

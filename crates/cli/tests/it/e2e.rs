@@ -4,6 +4,7 @@
 //! stderr and passes.
 
 mod acl;
+mod advise;
 mod direct;
 mod disk;
 mod fsx;

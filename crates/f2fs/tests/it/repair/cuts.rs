@@ -9,11 +9,13 @@ use pumice_f2fs::{
     read_super_block,
     repair::{Extent, Repair, Tuning, Undo, plan, tune},
 };
+use pumice_knobs::F2FS_CUT_REPAIRS;
 use pumice_media::{BlockDevice, Lba, ReadAt};
 use pumice_vfs::{FileKind, FileSystem, Ino, Timestamp, conformance::TestClock};
 
 use super::{resize::mounted, tree::tree};
 use crate::{
+    check::subject::Subject,
     common::image::Golden,
     rescue::{each_loss, without},
     writable::{
@@ -64,6 +66,26 @@ fn outlives_cuts(what: &str, start: &Image, is_whole: bool, change: impl Fn(&Liv
         undo.put_back(&mut back).unwrap();
         assert_eq!(back.image().hash(), start.hash(), "{of}: the way back");
     }
+}
+
+#[test]
+fn a_repair_outlives_cuts() {
+    let seeds = F2FS_CUT_REPAIRS.seeds(2..4);
+    let subjects = ["basic", "features", "crash-fsync"].map(Subject::new);
+    for seed in seeds.clone() {
+        F2FS_CUT_REPAIRS.begin(seed);
+        let subject = &subjects[usize::try_from(seed).unwrap() % subjects.len()];
+        let damaged = subject.damage(seed);
+        let mut bytes = (*subject.image).clone();
+        for (at, changed) in damaged.patient.disk.changes() {
+            bytes[*at..][..changed.len()].copy_from_slice(changed);
+        }
+        let what = format!("PUMICE_SEED={seed}: {}: {}: {}", subject.name, damaged.member, damaged.what);
+        outlives_cuts(&what, &image_of(&bytes), false, |disk| {
+            plan(Box::new(disk.clone()), Extent::All, Timestamp::default(), 2, &mut |_, _| ()).unwrap()
+        });
+    }
+    F2FS_CUT_REPAIRS.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 #[test]
