@@ -71,12 +71,13 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
 /// A volume with a readable checkpoint.
 fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
     let (fence, blocks) = (checkpoint.fence(), volume.params.blocks);
-    let before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
+    let mut before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let mut found = Vec::new();
     if !volume.clean {
         for block in volume.recover(checkpoint)? {
             volume.distrust(block)?;
         }
+        before.follow(&volume.log.window);
         found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
         volume.nodes.give_up_lost();
     } else if !is_dry {

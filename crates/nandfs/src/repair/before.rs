@@ -1,12 +1,16 @@
 //! The volume as it was before its repair. It must be there until the repair is done, or the next one would find less
 //! if the power goes.
 
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 use pumice_flashlog::DOUBTED;
 use pumice_vfs::Result;
 
 use crate::checkpoint_record::Fence;
+use crate::log::Spare;
 use crate::params::ANCHOR_BLOCKS;
 
 /// The erase blocks of a volume as its checkpoint tells them.
@@ -16,7 +20,7 @@ pub(super) struct Before {
     pub(super) seq: Option<u64>,
     /// Those that it needs.
     needed: BTreeSet<u32>,
-    /// Its window: recovery looks there, so a repair begins there.
+    /// Its window in the order in which a mount would take it: recovery looks there, so a repair begins there.
     window: Vec<u32>,
 }
 
@@ -35,6 +39,12 @@ impl Before {
         }
         let window = fence.window.iter().map(|spare| spare.block).collect();
         Ok(Before { seq: Some(fence.seq), needed, window })
+    }
+
+    /// Recovery has found the order of the window: blocks that the log passed over come late. One that a cut erase spoils
+    /// looks like a loss in front of those that were written to.
+    pub(super) fn follow(&mut self, window: &VecDeque<Spare>) {
+        self.window = window.iter().map(|spare| spare.block).collect();
     }
 
     /// A block is needed, too.
