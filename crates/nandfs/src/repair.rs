@@ -72,11 +72,9 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
 fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
     let (fence, blocks) = (checkpoint.fence(), volume.params.blocks);
     let mut before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
-    let mut found = Vec::new();
+    let (mut found, mut unguarded) = (Vec::new(), Vec::new());
     if !volume.clean {
-        for block in volume.recover(checkpoint)? {
-            volume.distrust(block)?;
-        }
+        unguarded = volume.recover(checkpoint)?;
         before.follow(&volume.log.window);
         found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
         volume.nodes.give_up_lost();
@@ -84,7 +82,7 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
         volume.blocks.renew();
         volume.mark_in_use()?;
     }
-    Ok(Repair { found, before, ..Repair::of(volume) })
+    Ok(Repair { found, before, unguarded, ..Repair::of(volume) })
 }
 
 /// True if a volume that was loaded and not yet recovered needs a page of a block. It needs none of a repair that was
@@ -214,6 +212,7 @@ impl<'c> Repair<'c> {
             mapped: 0,
             rehash: false,
             before: Before::default(),
+            unguarded: Vec::new(),
         }
     }
 

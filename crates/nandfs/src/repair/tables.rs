@@ -58,7 +58,7 @@ impl Repair<'_> {
             }
         }
         volume.log.window = order.into_iter().map(|block| Spare { block, erased: false }).collect();
-        Ok(())
+        core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| volume.distrust(block))
     }
 
     fn nodes_that_stay(&mut self) -> Result<()> {

@@ -53,6 +53,8 @@ pub(super) struct Repair<'c> {
     pub(super) rehash: bool,
     /// The blocks that the checkpoint needs, where there is one.
     pub(super) before: Before,
+    /// Blocks that the cut left without parity: the patrol moves them.
+    pub(super) unguarded: Vec<u32>,
 }
 
 impl Repair<'_> {

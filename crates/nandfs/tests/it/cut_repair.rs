@@ -253,6 +253,12 @@ fn a_repair_leaves_what_it_found() {
     repairs(10028);
 }
 
+/// A cut leaves a block without parity, and the table that tells of it is on a dead block.
+#[test]
+fn a_repair_needs_no_block_table() {
+    repairs(300_118);
+}
+
 #[test]
 fn scrubs_of_weak_volumes() {
     let seeds = NANDFS_REPAIR_CUTS.seeds(0..60);
