@@ -109,7 +109,7 @@ impl Log<'_> {
     }
 
     /// Notices the end of the chip's life: some segments before the last, as far as the chip ever had more than it needs,
-    /// for those that fail at a time; or one good block left for anchors, whose pages are kept for a repair.
+    /// for those that fail at a time. It has come, too, where one good block is left for anchors: repairs need its pages.
     pub(crate) fn check_wear(&mut self) {
         let needed = segments_needed(&self.shape, self.logical_blocks(), self.checkpoint_most());
         let first = self.segments.usable().saturating_add(self.segments.failures());

@@ -66,7 +66,8 @@ pub(super) fn get(nodes: &Nodes, inode: &Inode, name: &[u8]) -> Result<Vec<u8>> 
     shown_acl(entry.value).ok_or_else(broken)
 }
 
-/// Sets an attribute, and the time of the change. Nothing has changed if it fails for an ordinary reason. The caller puts the inode.
+/// Sets an attribute, and the time of the change. Nothing has changed if it fails for an ordinary reason. The caller puts
+/// the inode.
 pub(super) fn set(
     nodes: &mut Nodes,
     inode: &mut Inode,
