@@ -251,8 +251,8 @@ impl Server<'_> {
             part: 0,
         };
         writer.put(state.as_bytes())?;
-        for (slot, head) in self.log.heads.numbered() {
-            let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+        for (slot, head) in (0..).zip(self.log.heads.slots()) {
+            let Some(head) = head else { continue };
             writer.put(&encode_head(&self.log.shape, slot, head))?;
         }
         for page in self.map.table.pages() {

@@ -31,6 +31,11 @@ impl Heads {
         Heads { open, failing: Vec::new(), trims: Trims::default() }
     }
 
+    /// All heads in order, where they are open.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Option<&Head>> {
+        self.open.iter().map(Option::as_ref)
+    }
+
     /// The open heads with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Head)> {
         self.open.iter().enumerate().filter_map(|(at, head)| Some((at, head.as_ref()?)))

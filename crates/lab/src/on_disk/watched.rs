@@ -85,6 +85,7 @@ impl Watched {
             let Some(segment) =
                 usize::try_from(block / SEGMENT).ok().and_then(|at| self.segments.get_mut(at))
             else {
+                debug_assert!(false, "block {block} lies beyond the disk");
                 continue;
             };
             let at = block % SEGMENT;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use pumice_f2fs::{F2fs, MountOptions, Volume, crypt::Keyring, layout::SegNo};
-use pumice_media::ReadAt;
+use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SpaceMode, XattrMode};
 
 use super::{
     disk::SharedDisk,
+    streams::kinds,
     subject::{Card, Shape, node, sound},
 };
 
@@ -95,18 +95,6 @@ pub(super) fn shown(disk: &SharedDisk) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Blocks of a file by the kind of their segment.
-fn kinds(card: &Card) -> [u32; 6] {
-    let disks: Vec<Box<dyn ReadAt>> = vec![Box::new(card.disk().clone())];
-    let volume = Volume::open(disks, 1 << 20).unwrap();
-    let mut blocks = [0; 6];
-    for segno in 0..volume.super_block().main_segments() {
-        let entry = volume.sit_entry(SegNo(segno)).unwrap();
-        blocks[usize::from(entry.kind)] += entry.bits();
-    }
-    blocks
-}
-
 #[test]
 fn blocks_go_to_the_log_that_a_user_chose() {
     const BLOCKS: usize = 600;
@@ -122,7 +110,7 @@ fn blocks_go_to_the_log_that_a_user_chose() {
         }
         fs.write(file, 0, &vec![7; BLOCKS * 4096]).unwrap();
         card.close();
-        let blocks = kinds(&card);
+        let blocks = kinds(Box::new(card.disk().clone()));
         assert!(blocks[kind] as usize >= BLOCKS, "{advice:?}: {blocks:?}");
         sound(card.disk());
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pumice_f2fs::{Streams, Volume, WritableOptions, layout::SegNo};
+use pumice_media::ReadAt;
 use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
 
 use super::{
@@ -23,7 +24,12 @@ fn blocks_by_kind(streams: Streams) -> [u32; 6] {
         fs.write(file, 0, &vec![7; BLOCKS * 4096]).unwrap();
     }
     fs.unmount().unwrap();
-    let volume = Volume::open(vec![Box::new(live.clone())], 1 << 20).unwrap();
+    kinds(Box::new(live.clone()))
+}
+
+/// Blocks in use by the kind of their segment.
+pub(super) fn kinds(disk: Box<dyn ReadAt>) -> [u32; 6] {
+    let volume = Volume::open(vec![disk], 1 << 20).unwrap();
     let mut blocks = [0; 6];
     for segno in 0..volume.super_block().main_segments() {
         let entry = volume.sit_entry(SegNo(segno)).unwrap();
