@@ -299,6 +299,11 @@ campaigns! {
         RANDOM of "workloads", such as "100";
         Seeds(2)
     }
+    SCALEFFS_LIVES = "scaleffs: lives of years, with power cuts, blocks that grow bad, and volumes that are emptied" {
+        scaleffs: "lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "100";
+        Seeds(1)
+    }
     SCALEFFS_CALLS = "scaleffs: random calls against the model" {
         scaleffs: "conformance::random";
         RANDOM of "sequences of 400 calls on each chip", such as "1000";
@@ -314,6 +319,11 @@ campaigns! {
         RANDOM of "workloads", such as "100";
         Seeds(2)
     }
+    CFFS_LIVES = "cffs: lives of years, with power cuts, blocks that grow bad, and volumes that are emptied" {
+        cffs: "lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "100";
+        Seeds(1)
+    }
     CFFS_CALLS = "cffs: random calls against the model" {
         cffs: "conformance::random";
         RANDOM of "sequences of 400 calls on each chip", such as "1000";
@@ -328,6 +338,11 @@ campaigns! {
         rcffs: "power_cut::";
         RANDOM of "workloads", such as "100";
         Seeds(2)
+    }
+    RCFFS_LIVES = "rcffs: lives of years, with power cuts, blocks that grow bad, and volumes that are emptied" {
+        rcffs: "lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "100";
+        Seeds(1)
     }
     RCFFS_CALLS = "rcffs: random calls against the model" {
         rcffs: "conformance::random";

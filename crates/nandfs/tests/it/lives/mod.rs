@@ -12,7 +12,7 @@ mod day;
 use std::sync::{Arc, Mutex};
 
 use pumice_knobs::NANDFS_LIVES;
-use pumice_media::{CutMode, Nand, PageId, Rate, SimChip};
+use pumice_media::{BlockId, CutMode, Nand, PageId, Rate, SimChip};
 use pumice_nandfs::{MountOptions, NandFs, RepairOptions, repair};
 use pumice_vfs::FileSystem;
 use pumice_vfs::conformance::TestClock;
@@ -249,7 +249,11 @@ impl Life {
     /// Has blocks of the chip grow bad for a while, unless so many are that the volume could come to its end.
     fn wear(&mut self, fs: &NandFs<Shared>) {
         let space = fs.space().unwrap();
-        if fs.info().unwrap().bad_blocks < MOST_BAD && space.free_bytes > space.total_bytes / 2 {
+        let mut chip = self.shared.clone();
+        // With three bad ones the volume ends, as it says.
+        let bad_anchors = (0..ANCHORS).filter(|block| chip.is_bad(BlockId(*block)).unwrap()).count();
+        let bad_blocks = fs.info().unwrap().bad_blocks;
+        if bad_blocks < MOST_BAD && bad_anchors < 2 && space.free_bytes > space.total_bytes / 2 {
             let mut rate = |of: u32| Some(Rate { per_billion: 1_000_000_000 / of, seed: self.random.next() });
             let (programs, erases) = (rate(150), rate(40));
             let mut chip = self.shared.0.lock().unwrap();

@@ -19,7 +19,7 @@ use pumice_knobs::CFFS_CUTS;
 use pumice_vfs::{FileKind, RenameMode};
 
 /// A megabyte: the workloads write it more than once.
-const CUTS: Cuts<Chip> = Cuts {
+pub(crate) const CUTS: Cuts<Chip> = Cuts {
     subject: Chip("512+16:32:64"),
     campaign: &CFFS_CUTS,
     steps: 260,

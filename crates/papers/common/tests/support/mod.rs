@@ -7,6 +7,9 @@ pub(crate) mod full;
 #[allow(dead_code, reason = "nandfs uses all of it")]
 #[path = "../../../../nandfs/tests/it/cut/image.rs"]
 pub(crate) mod image;
+pub(crate) mod lives;
+#[path = "../../../../nandfs/tests/it/cut/rebuild.rs"]
+mod rebuild;
 #[allow(dead_code, reason = "nandfs uses all of it")]
 #[path = "../../../../nandfs/tests/it/cut/shared.rs"]
 mod shared;

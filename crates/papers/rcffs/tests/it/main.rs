@@ -11,4 +11,5 @@ mod errors;
 mod faults;
 mod figures;
 mod full;
+mod lives;
 mod power_cut;

@@ -17,7 +17,7 @@ use pumice_knobs::RCFFS_CUTS;
 use pumice_vfs::RenameMode;
 
 /// 2.5 megabytes, a third of it for files: the workloads write it more than once.
-const CUTS: Cuts<Chip> = Cuts {
+pub(crate) const CUTS: Cuts<Chip> = Cuts {
     subject: usual("2048+64:16:80"),
     campaign: &RCFFS_CUTS,
     steps: 400,

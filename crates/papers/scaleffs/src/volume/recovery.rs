@@ -26,6 +26,8 @@ impl Volume<'_> {
     pub(super) fn recover(&mut self, met: &[Met]) -> Result<()> {
         // The operation that is not complete yet: the inode that completes it, and its blocks.
         let mut open: Option<(u32, Vec<Part>)> = None;
+        // The last inode that counts: one without names is live nowhere, and ends a removal all the same.
+        let mut last = None;
         for Met { at, owner } in met {
             if !matches!(owner.kind, Kind::Dir | Kind::Inode) {
                 continue;
@@ -48,6 +50,7 @@ impl Volume<'_> {
                 Step::Plain => {
                     open = None;
                     self.replay(part)?;
+                    last = Some(*at);
                 }
                 Step::Within => {
                     if let Some((_, parts)) = &mut open {
@@ -60,12 +63,12 @@ impl Volume<'_> {
                         self.replay(earlier)?;
                     }
                     self.replay(part)?;
+                    last = Some(*at);
                 }
             }
         }
-        let mut last = None;
         for Met { at, owner } in met.iter().rev() {
-            if self.index.address(*owner)? == *at {
+            if last == Some(*at) || self.index.address(*owner)? == *at {
                 last = Some(*at);
                 break;
             }

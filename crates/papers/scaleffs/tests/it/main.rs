@@ -9,4 +9,5 @@ mod conformance;
 mod faults;
 mod figures;
 mod full;
+mod lives;
 mod power_cut;

@@ -23,7 +23,7 @@ use pumice_media::CutMode;
 use pumice_vfs::{FileKind, Ino, RenameMode};
 
 /// 896 KiB of log: the workloads write it more than once.
-const CUTS: Cuts<Chip> = Cuts {
+pub(crate) const CUTS: Cuts<Chip> = Cuts {
     subject: Chip(64),
     campaign: &SCALEFFS_CUTS,
     steps: 260,

@@ -1,0 +1,25 @@
+//! Volumes that live for years: the campaign.
+
+use crate::common::{
+    Chip,
+    support::{cut::Cuts, lives::Lives},
+};
+use crate::power_cut::CUTS;
+use pumice_knobs::CFFS_LIVES;
+
+const LIVES: Lives<Chip> = Lives {
+    campaign: &CFFS_LIVES,
+    cuts: Cuts { subject: Chip("512+16:32:128"), ..CUTS },
+    most_reads: 4096,
+    failing: 5000,
+};
+
+#[test]
+fn odd_seeds() {
+    LIVES.lead(0);
+}
+
+#[test]
+fn even_seeds() {
+    LIVES.lead(1);
+}
