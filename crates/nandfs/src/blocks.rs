@@ -8,8 +8,8 @@ use pumice_vfs::{Errno, FsError};
 use crate::addr::Addr;
 
 use crate::codec::{Put, Reader};
-use crate::log::{DATA, Event, Log};
-use crate::params::Params;
+use crate::pages::{DATA, Event, Pages};
+use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::table::Table;
 use crate::tag::{ChunkKind, Desc};
 
@@ -109,8 +109,8 @@ pub(crate) struct Blocks {
     pub(crate) failing: Vec<u32>,
     /// Those of them that cleaning has been through; their remaining data cannot be read.
     pub(crate) evacuated: BTreeSet<u32>,
-    /// Blocks looked at for the pool since the mount.
-    pub(crate) scanned: u32,
+    /// The next place of the search for free blocks.
+    pub(crate) cursor: u32,
     pub(crate) candidates: Candidates,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
     pub(crate) clock: u32,
@@ -121,6 +121,8 @@ pub(crate) struct Blocks {
 pub(crate) struct Candidates {
     /// Sealed blocks worth cleaning.
     pub(crate) pool: CandidatePool,
+    /// Blocks looked at for it since the mount.
+    pub(crate) scanned: u32,
     /// The rule that chooses the next one.
     rule: Box<dyn Victim + Send>,
 }
@@ -154,8 +156,8 @@ impl Blocks {
             lost_dead: false,
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
-            scanned: 0,
-            candidates: Candidates { pool: Blocks::empty_pool(&params), rule: victim },
+            cursor: ANCHOR_BLOCKS,
+            candidates: Candidates { pool: Blocks::empty_pool(&params), scanned: 0, rule: victim },
             clock: 0,
             trust: Trust::Known,
         }
@@ -173,17 +175,17 @@ impl Blocks {
             + self.dying.capacity() * 4
     }
 
-    pub(crate) fn get(&mut self, log: &mut Log<'_>, block: u32) -> Result<Usage, FsError> {
-        Ok(Usage::decode(self.table.get(log, block)?))
+    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<Usage, FsError> {
+        Ok(Usage::decode(self.table.get(pages, block)?))
     }
 
     pub(crate) fn update(
         &mut self,
-        log: &mut Log<'_>,
+        pages: &mut Pages<'_>,
         block: u32,
         change: impl FnOnce(&mut Usage),
     ) -> Result<Usage, FsError> {
-        let before = match self.get(log, block) {
+        let before = match self.get(pages, block) {
             Err(_) if matches!(self.trust, Trust::Renewed) => {
                 Usage { state: State::Used, ..Usage::default() }
             }
@@ -216,14 +218,14 @@ impl Blocks {
     }
 
     /// Takes over a page of the table that will be written again; returns its old place.
-    pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
-        self.table.detach(log, place).map_err(|error| self.lose(&error))
+    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+        self.table.detach(pages, place).map_err(|error| self.lose(&error))
     }
 
     /// Looks whether every page of the table can be read.
-    pub(crate) fn look(&mut self, log: &mut Log<'_>) {
+    pub(crate) fn look(&mut self, pages: &mut Pages<'_>) {
         for block in (0..self.params.blocks).step_by(self.table.per_leaf() as usize) {
-            if let Err(error) = self.get(log, block) {
+            if let Err(error) = self.get(pages, block) {
                 self.lose(&error);
             }
         }
@@ -255,26 +257,26 @@ impl Blocks {
     }
 
     /// Counts a chunk in.
-    pub(crate) fn add(&mut self, log: &mut Log<'_>, addr: Addr) -> Result<(), FsError> {
+    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
-            self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+            self.update(pages, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
         }
         Ok(())
     }
 
     /// Counts a chunk out.
-    pub(crate) fn release(&mut self, log: &mut Log<'_>, addr: Addr) -> Result<(), FsError> {
+    pub(crate) fn release(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
-            self.update(log, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
+            self.update(pages, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
         }
         Ok(())
     }
 
     /// Notes that a block of checkpoints was left for another: it holds nothing now.
-    pub(crate) fn leave_root(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
-        let usage = self.update(log, block, |usage| usage.valid = 0)?;
+    pub(crate) fn leave_root(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<(), FsError> {
+        let usage = self.update(pages, block, |usage| usage.valid = 0)?;
         if usage.state == State::Used {
             self.retire(block);
         }
@@ -283,8 +285,8 @@ impl Blocks {
 
     /// Closes a block that was written to the end, or to the place of a power cut: it may be cleaned, or holds nothing
     /// at all.
-    pub(crate) fn close(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
-        let usage = self.get(log, block)?;
+    pub(crate) fn close(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<(), FsError> {
+        let usage = self.get(pages, block)?;
         match usage.valid {
             _ if usage.state != State::Used => {}
             0 => self.retire(block),
@@ -323,29 +325,29 @@ impl Blocks {
     }
 
     /// Takes note of events of blocks; hands back the chunks that moved.
-    pub(crate) fn observe(&mut self, log: &mut Log<'_>) -> Result<Vec<Moved>, FsError> {
+    pub(crate) fn observe(&mut self, pages: &mut Pages<'_>) -> Result<Vec<Moved>, FsError> {
         let mut moved = Vec::new();
-        while let Some(event) = log.next_event() {
+        while let Some(event) = pages.next_event() {
             let clock = self.clock;
             match event {
                 Event::Erased(block) => {
                     let change = |usage: &mut Usage| {
                         *usage = Usage { state: State::Erased, erases: usage.erases + 1, ..Usage::default() };
                     };
-                    self.update(log, block, change)?;
+                    self.update(pages, block, change)?;
                 }
                 Event::Bad(block) => {
-                    self.update(log, block, |usage| (usage.state, usage.valid) = (State::Bad, 0))?;
+                    self.update(pages, block, |usage| (usage.state, usage.valid) = (State::Bad, 0))?;
                 }
                 Event::Opened(block, head) => {
                     let change = |usage: &mut Usage| {
                         (usage.state, usage.stamp, usage.head) = (State::Used, clock, head);
                     };
-                    self.update(log, block, change)?;
+                    self.update(pages, block, change)?;
                 }
-                Event::Sealed(block) => self.close(log, block)?,
+                Event::Sealed(block) => self.close(pages, block)?,
                 Event::Failing(block) => {
-                    self.update(log, block, |usage| usage.state = State::Failing)?;
+                    self.update(pages, block, |usage| usage.state = State::Failing)?;
                     self.candidates.pool.remove(block);
                     self.failing.push(block);
                 }

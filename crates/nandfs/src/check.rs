@@ -60,17 +60,17 @@ struct Check<'p, 'c> {
 pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckReport> {
     let mut found = Findings::default();
     let volume = load(nand, &mut found)?;
-    let params = volume.params;
+    let params = volume.log.params;
     // With losses, not all pointers to chunks were read.
     let lost = volume.losses().len();
     let mut check = Check {
         report: CheckReport {
-            recovered: !volume.clean,
-            newest_page: volume.losses.newest,
+            recovered: !volume.log.recorded.clean,
+            newest_page: volume.files.losses.newest,
             ..CheckReport::default()
         },
         // Every node is looked at twice, every erase block once.
-        total: 2 * u64::from(volume.nodes.end()) + u64::from(params.blocks),
+        total: 2 * u64::from(volume.files.nodes.end()) + u64::from(params.blocks),
         live: vec![0; params.blocks as usize],
         volume,
         params,
@@ -100,7 +100,7 @@ fn options() -> MountOptions {
 /// The volume as a mount would show it.
 fn load<'c>(nand: AnyChip<'c>, found: &mut Findings) -> Result<Volume<'c>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
-    if volume.clean {
+    if volume.log.recorded.clean {
         // A cut at the end of the clean state may have touched blocks that the next write erases again.
         volume.doubt_torn()?;
         return Ok(volume);

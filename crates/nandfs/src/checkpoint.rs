@@ -19,13 +19,15 @@ use crate::blocks::{State, Usage};
 use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
 use crate::error::device;
-use crate::log::{Log, META, Spare};
+use crate::files::Files;
+use crate::log::{Life, Log, Recorded};
 use crate::nodes::ROOT;
+use crate::pages::{META, Pages, Spare};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::ROOT_BLOCKS;
 use crate::table::Page;
 use crate::tag::Desc;
-use crate::volume::{Life, Volume};
+use crate::volume::Volume;
 
 /// Words of the window kept free for changes to it until the next checkpoint.
 const WORDS_SLACK: usize = 12;
@@ -49,8 +51,8 @@ impl Volume<'_> {
         if !self.is_checkpoint_near(extra) {
             return Ok(false);
         }
-        let roots = if self.roots.is_full() { ROOT_BLOCKS as usize } else { 0 };
-        if self.log.erase_ahead(ERASED, roots)? {
+        let roots = if self.log.roots.is_full() { ROOT_BLOCKS as usize } else { 0 };
+        if self.log.pages.erase_ahead(ERASED, roots)? {
             self.apply_events()?;
             return Ok(true);
         }
@@ -58,22 +60,22 @@ impl Volume<'_> {
     }
 
     fn is_checkpoint_near(&self, extra: usize) -> bool {
-        let reads = self.recovery_reads + self.log.scan_pages();
-        reads + NEAR_READS.min(self.recovery_limit / 4) > self.recovery_limit
+        let reads = self.log.reach.reads + self.log.pages.scan_pages();
+        reads + NEAR_READS.min(self.log.reach.limit / 4) > self.log.reach.limit
             || self.spare_blocks(extra) <= NEAR_BLOCKS
     }
 
     /// Writes some of the changed index nodes; false if few are left.
     fn write_nodes_ahead(&mut self) -> Result<bool> {
-        let pages = (self.params.pages_per_block / 8).clamp(1, PIECE_PAGES);
-        let mut room = u64::from(pages * self.params.payload);
-        if self.nodes.dirty_bytes() <= room {
+        let pages = (self.log.params.pages_per_block / 8).clamp(1, PIECE_PAGES);
+        let mut room = u64::from(pages * self.log.params.payload);
+        if self.files.nodes.dirty_bytes() <= room {
             return Ok(false);
         }
-        let cache = &self.cache;
+        let cache = &self.files.cache;
         // Those with blocks that wait to be written change again.
         let waits = |owner: u32| cache.next_dirty((owner, 0)).is_some_and(|(next, _)| next == owner);
-        let indices = self.nodes.dirty_indices().filter(|(owner, ..)| !waits(*owner));
+        let indices = self.files.nodes.dirty_indices().filter(|(owner, ..)| !waits(*owner));
         let piece = indices.map_while(|(_, nid, bytes)| {
             room = room.checked_sub(bytes.into())?;
             Some(nid)
@@ -84,23 +86,23 @@ impl Volume<'_> {
         }
         // An fsync that failed may have left nodes that are promised with the next.
         self.program(META, None)?;
-        self.log.write_ahead(true);
+        self.log.pages.write_ahead(true);
         let done = self.write_piece(piece);
-        self.log.write_ahead(false);
+        self.log.pages.write_ahead(false);
         done.map(|()| true)
     }
 
     fn write_piece(&mut self, nids: Vec<u32>) -> Result<()> {
         for nid in nids {
             self.write_node(nid)?;
-            self.nodes.note_ahead(nid);
+            self.files.nodes.note_ahead(nid);
         }
         self.program(META, None)
     }
 
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
-        self.nodes.measure();
+        self.files.nodes.measure();
         self.checkpoint_within(self.checkpoint_blocks(0).into(), clean)
     }
 
@@ -111,14 +113,14 @@ impl Volume<'_> {
 
     /// Makes a checkpoint for which so many blocks are held.
     fn checkpoint_within(&mut self, held: u64, clean: bool) -> Result<()> {
-        let before = self.log.taken();
-        let end = self.nodes.end();
+        let before = self.log.pages.taken();
+        let end = self.files.nodes.end();
         let written = self.write_checkpoint(clean);
         if written.is_err() {
-            self.nodes.ids.fail(end);
+            self.files.nodes.ids.fail(end);
         }
         let fresh = written?;
-        let taken = self.log.taken();
+        let taken = self.log.pages.taken();
         // One failed program is held for, by cleaning; a chip that wears out has more.
         debug_assert!(
             taken.blocks - before.blocks <= held || taken.failures > before.failures,
@@ -126,14 +128,14 @@ impl Volume<'_> {
             taken.blocks - before.blocks
         );
         self.forget_empty_move()?;
-        self.cleaner.rest(1);
-        self.log.window = self.log.window_with(&fresh).into();
-        self.log.start_epoch();
-        self.recovery_reads = 0;
-        self.pending.clear();
+        self.log.cleaner.rest(1);
+        self.log.pages.window = self.log.pages.window_with(&fresh).into();
+        self.log.pages.start_epoch();
+        self.log.reach.reads = 0;
+        self.files.pending.clear();
         self.names.clear();
-        self.nodes.checkpointed();
-        self.clean = clean;
+        self.files.nodes.checkpointed();
+        self.log.recorded.clean = clean;
         self.bury_failing()?;
         self.trim();
         Ok(())
@@ -145,7 +147,7 @@ impl Volume<'_> {
         let fresh = self.choose_window()?;
         self.write_tables()?;
         if clean {
-            self.log.leave_all()?;
+            self.log.pages.leave_all()?;
         }
         self.commit(clean, &fresh)?;
         Ok(fresh)
@@ -156,8 +158,10 @@ impl Volume<'_> {
     /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? || self.clean {
-            self.log.doubt()?;
+        if self.log.roots.find_ends(&mut self.log.pages.flash.medium).map_err(device)?
+            || self.log.recorded.clean
+        {
+            self.log.pages.doubt()?;
         }
         Ok(())
     }
@@ -166,9 +170,9 @@ impl Volume<'_> {
     /// of the clean one: nothing else may be programmed, not even a table page.
     pub(crate) fn mark_in_use(&mut self) -> Result<()> {
         self.commit(false, &[])?;
-        self.clean = false;
+        self.log.recorded.clean = false;
         // This call, and its fsync.
-        self.cleaner.rest(2);
+        self.log.cleaner.rest(2);
         Ok(())
     }
 
@@ -181,11 +185,11 @@ impl Volume<'_> {
     pub(crate) fn write_everything(&mut self) -> Result<()> {
         loop {
             self.write_back_all()?;
-            for nid in self.nodes.dirty_nids(None) {
+            for nid in self.files.nodes.dirty_nids(None) {
                 self.write_node(nid)?;
             }
             self.program_all()?;
-            if self.nodes.dirty() == 0 {
+            if self.files.nodes.dirty() == 0 {
                 return Ok(());
             }
         }
@@ -193,13 +197,13 @@ impl Volume<'_> {
 
     /// Writes table pages, unless the changes fit into the checkpoint's journals.
     fn write_tables(&mut self) -> Result<()> {
-        let shrinks = self.nodes.lower_end(&mut self.log);
-        let is_full = self.nodes.table.overlay.len() > self.limits.node_journal;
-        if shrinks || is_full || self.nodes.table.is_dirty() {
+        let shrinks = self.files.nodes.lower_end(&mut self.log.pages);
+        let is_full = self.files.nodes.table.overlay.len() > self.log.recorded.limits.node_journal;
+        if shrinks || is_full || self.files.nodes.table.is_dirty() {
             self.write_node_table()?;
         }
-        while self.blocks.table.is_dirty()
-            || self.blocks.table.overlay.len() + JOURNAL_SLACK > self.limits.block_journal
+        while self.log.blocks.table.is_dirty()
+            || self.log.blocks.table.overlay.len() + JOURNAL_SLACK > self.log.recorded.limits.block_journal
         {
             self.write_block_table()?;
         }
@@ -207,19 +211,21 @@ impl Volume<'_> {
     }
 
     fn write_node_table(&mut self) -> Result<()> {
-        self.nodes.table.absorb_overlay(&mut self.log)?;
+        self.files.nodes.table.absorb_overlay(&mut self.log.pages)?;
         loop {
-            while let Some(Page { level, index, desc, bytes }) = self.nodes.table.next_dirty(&mut self.log)? {
-                let old = self.nodes.table.addr_of(&mut self.log, level, index)?;
+            while let Some(Page { level, index, desc, bytes }) =
+                self.files.nodes.table.next_dirty(&mut self.log.pages)?
+            {
+                let old = self.files.nodes.table.addr_of(&mut self.log.pages, level, index)?;
                 self.release(old)?;
                 let addr = self.append_page(desc, &bytes)?;
-                self.nodes.table.set_addr(&mut self.log, level, index, addr)?;
+                self.files.nodes.table.set_addr(&mut self.log.pages, level, index, addr)?;
             }
             self.program(META, None)?;
-            if self.nodes.table.is_dirty() {
+            if self.files.nodes.table.is_dirty() {
                 continue;
             }
-            while let Some(old) = self.nodes.table.lower(&mut self.log)? {
+            while let Some(old) = self.files.nodes.table.lower(&mut self.log.pages)? {
                 self.release(old)?;
             }
             return Ok(());
@@ -237,9 +243,9 @@ impl Volume<'_> {
         let mut released = alloc::collections::BTreeSet::new();
         loop {
             let mut more = false;
-            for place in self.blocks.table.pages_to_write() {
+            for place in self.log.blocks.table.pages_to_write() {
                 if released.insert(place) {
-                    let old = self.blocks.detach(&mut self.log, place)?;
+                    let old = self.log.blocks.detach(&mut self.log.pages, place)?;
                     self.release(old)?;
                     more = true;
                 }
@@ -248,18 +254,18 @@ impl Volume<'_> {
                 break;
             }
         }
-        self.blocks.table.absorb_overlay(&mut self.log)?;
+        self.log.blocks.table.absorb_overlay(&mut self.log.pages)?;
         loop {
             while let Some(Page { level, index, desc, bytes }) =
-                self.blocks.table.next_dirty(&mut self.log)?
+                self.log.blocks.table.next_dirty(&mut self.log.pages)?
             {
-                let old = self.blocks.table.addr_of(&mut self.log, level, index)?;
+                let old = self.log.blocks.table.addr_of(&mut self.log.pages, level, index)?;
                 self.release(old)?;
                 let addr = self.append_page(desc, &bytes)?;
-                self.blocks.table.set_addr(&mut self.log, level, index, addr)?;
+                self.log.blocks.table.set_addr(&mut self.log.pages, level, index, addr)?;
             }
             self.program(META, None)?;
-            if !self.blocks.table.is_dirty() {
+            if !self.log.blocks.table.is_dirty() {
                 return Ok(());
             }
         }
@@ -268,11 +274,11 @@ impl Volume<'_> {
     /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
     /// the order of the chip, on from where the last search ended.
     fn choose_window(&mut self) -> Result<Vec<Spare>> {
-        let room = self.window_max.saturating_sub(self.log.window.len());
+        let room = self.log.reach.window_max.saturating_sub(self.log.pages.window.len());
         let mut fresh = Vec::new();
         let mut keep = Vec::new();
-        for block in core::mem::take(&mut self.blocks.dying) {
-            let usage = self.blocks.get(&mut self.log, block)?;
+        for block in core::mem::take(&mut self.log.blocks.dying) {
+            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
             if usage.valid > 0 || usage.state != State::Used {
                 continue;
             }
@@ -280,10 +286,10 @@ impl Volume<'_> {
                 keep.push(block);
                 continue;
             }
-            self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = State::Dirty)?;
             fresh.push(Spare { block, erased: false });
         }
-        self.blocks.dying.append(&mut keep);
+        self.log.blocks.dying.append(&mut keep);
         self.search_free(room, &mut fresh)?;
         self.fit_window(&mut fresh)?;
         Ok(fresh)
@@ -292,9 +298,9 @@ impl Volume<'_> {
     /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words
     /// stay unused: blocks erased ahead split runs.
     fn fit_window(&mut self, fresh: &mut Vec<Spare>) -> Result<()> {
-        let limit = self.limits.window_words - WORDS_SLACK;
+        let limit = self.log.recorded.limits.window_words - WORDS_SLACK;
         loop {
-            let over = words_of(&self.log.named_window(fresh)).len().saturating_sub(limit);
+            let over = words_of(&self.log.pages.named_window(fresh)).len().saturating_sub(limit);
             if over == 0 {
                 return Ok(());
             }
@@ -308,133 +314,135 @@ impl Volume<'_> {
 
     /// Leaves out the last block of the window that heads would take.
     fn leave_out(&mut self) -> Result<()> {
-        let place = self.log.own_blocks().saturating_sub(1);
-        let Some(Spare { block, erased: false }) = self.log.window.remove(place) else { return Ok(()) };
+        let place = self.log.pages.own_blocks().saturating_sub(1);
+        let Some(Spare { block, erased: false }) = self.log.pages.window.remove(place) else { return Ok(()) };
         // The power went after an erase of it had failed.
-        let state = if self.log.flash.is_bad(block)? { State::Bad } else { State::Dirty };
-        self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;
+        let state = if self.log.pages.flash.is_bad(block)? { State::Bad } else { State::Dirty };
+        self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = state)?;
         Ok(())
     }
 
     /// True if a block is open, or holds the checkpoints or copies of parity.
     pub(crate) fn is_in_use(&self, block: u32) -> bool {
-        self.log.is_open(block) || self.roots.holds(block) || self.log.holds_copies(block)
+        self.log.pages.is_open(block) || self.log.roots.holds(block) || self.log.pages.holds_copies(block)
     }
 
     fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
-        let blocks = self.params.blocks;
+        let blocks = self.log.params.blocks;
         let known: hashbrown::HashSet<u32> =
-            self.log.window.iter().chain(fresh.iter()).map(|spare| spare.block).collect();
-        let mut unknown = self.blocks.free.saturating_sub(len32(known.len()));
+            self.log.pages.window.iter().chain(fresh.iter()).map(|spare| spare.block).collect();
+        let mut unknown = self.log.blocks.free.saturating_sub(len32(known.len()));
         for _ in ANCHOR_BLOCKS..blocks {
-            if fresh.len() >= room || (unknown == 0 && !self.blocks.lost_dead) {
+            if fresh.len() >= room || (unknown == 0 && !self.log.blocks.lost_dead) {
                 return Ok(());
             }
-            let block = self.cursor;
-            self.cursor = if block + 1 < blocks { block + 1 } else { ANCHOR_BLOCKS };
+            let block = self.log.blocks.cursor;
+            self.log.blocks.cursor = if block + 1 < blocks { block + 1 } else { ANCHOR_BLOCKS };
             if known.contains(&block) {
                 continue;
             }
             // Blocks on an unreadable page of the table wait for its repair.
-            let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
+            let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { continue };
             match usage.state {
                 State::Erased | State::Dirty => {
                     unknown = unknown.saturating_sub(1);
                     fresh.push(Spare { block, erased: usage.state == State::Erased });
                 }
                 State::Used
-                    if usage.valid == 0 && !self.is_in_use(block) && !self.blocks.dying.contains(&block) =>
+                    if usage.valid == 0
+                        && !self.is_in_use(block)
+                        && !self.log.blocks.dying.contains(&block) =>
                 {
-                    self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+                    self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = State::Dirty)?;
                     fresh.push(Spare { block, erased: false });
                 }
                 _ => {}
             }
         }
-        self.blocks.lost_dead = false;
+        self.log.blocks.lost_dead = false;
         Ok(())
     }
 
     /// Writes the checkpoint page.
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         self.doubt_torn()?;
-        self.log.protect()?;
+        self.log.pages.protect()?;
         self.release_copies();
-        let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
-        self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
-        let Volume { limits, roots, log, blocks, nodes, .. } = self;
-        let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let (rounds, worn_out, params) = (self.patrol.rounds(), self.life != Life::Lasting, self.params);
-        let encode = |log: &mut Log<'_>, left: &[u32]| {
-            blocks.observe(log)?;
-            let window = log.named_window(fresh);
+        let root_inode = self.files.nodes.addr(&mut self.log.pages, ROOT)?;
+        self.log.patrol.count_rebuilt(self.log.pages.flash.medium.rebuilt_pages());
+        let Files { nodes, data_blocks, .. } = &mut self.files;
+        let Log { pages, params, blocks, roots, recorded, status, patrol, .. } = &mut self.log;
+        let Recorded { limits, checkpoints, .. } = recorded;
+        let encode = |pages: &mut Pages<'_>, left: &[u32]| {
+            blocks.observe(pages)?;
+            let window = pages.named_window(fresh);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
             // Blocks being left must not be forgotten if this checkpoint turns out to be the last.
             let mut dying: Vec<u32> = left.iter().chain(&blocks.dying).copied().collect();
             let all = dying.len();
             dying.truncate(limits.failing);
-            let (copies, guarded) = log.told_copies();
+            let (copies, guarded) = pages.told_copies();
             Ok(Checkpoint {
-                number: checkpoints,
+                number: *checkpoints + 1,
                 clean,
-                worn_out,
-                seq: log.seq,
+                worn_out: status.life != Life::Lasting,
+                seq: pages.seq,
                 inodes: nodes.inodes,
-                data_blocks,
+                data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
                 free_blocks: blocks.free,
                 bad_blocks: blocks.bad,
                 next_nid: nodes.end(),
-                cursor,
+                cursor: blocks.cursor,
                 clock: blocks.clock,
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
                 block_roots: (blocks.table.roots.clone(), blocks.table.height),
                 root_inode,
-                heads: log.places().collect(),
+                heads: pages.places().collect(),
                 window,
                 node_journal: journal(&nodes.table.overlay),
                 block_journal: journal(&blocks.table.overlay),
                 failing,
                 lost_dead: blocks.lost_dead || dying.len() < all,
                 dying,
-                rounds,
+                rounds: patrol.rounds(),
                 copies,
                 guarded,
             }
-            .encode(&params))
+            .encode(params))
         };
-        log.keep();
-        let left = match roots.write(&mut Scribe { log, encode }) {
+        pages.keep();
+        let left = match roots.write(&mut Scribe { pages, encode }) {
             Err(error) if error.errno() == Errno::ReadOnly => return Err(self.end_unwritten()),
             left => left?,
         };
-        self.checkpoints = checkpoints;
-        self.patrol.save();
-        self.log.flash.medium.flush().map_err(device)?;
+        self.log.recorded.checkpoints += 1;
+        self.log.patrol.save();
+        self.log.pages.flash.medium.flush().map_err(device)?;
         self.apply_events()?;
         for block in left {
-            self.blocks.leave_root(&mut self.log, block)?;
+            self.log.blocks.leave_root(&mut self.log.pages, block)?;
         }
         Ok(())
     }
 
     /// Gives up copies of parity for blocks that have moved, with this checkpoint.
     fn release_copies(&mut self) {
-        for block in self.log.guarded() {
+        for block in self.log.pages.guarded() {
             // One of which nobody knows keeps them.
-            if self.blocks.get(&mut self.log, block).is_ok_and(|usage| usage.valid == 0) {
-                self.log.release(block);
+            if self.log.blocks.get(&mut self.log.pages, block).is_ok_and(|usage| usage.valid == 0) {
+                self.log.pages.release(block);
             }
         }
-        self.log.leave_kept();
+        self.log.pages.leave_kept();
     }
 
     /// Marks blocks bad after a failed program, once they hold nothing any more.
     fn bury_failing(&mut self) -> Result<()> {
         let mut keep = Vec::new();
-        for block in core::mem::take(&mut self.blocks.failing) {
-            let usage = self.blocks.get(&mut self.log, block)?;
+        for block in core::mem::take(&mut self.log.blocks.failing) {
+            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
             if usage.state != State::Failing {
                 continue;
             }
@@ -442,50 +450,52 @@ impl Volume<'_> {
                 keep.push(block);
                 continue;
             }
-            self.log.flash.mark_bad(block)?;
-            self.blocks.update(&mut self.log, block, |usage: &mut Usage| usage.state = State::Bad)?;
+            self.log.pages.flash.mark_bad(block)?;
+            self.log
+                .blocks
+                .update(&mut self.log.pages, block, |usage: &mut Usage| usage.state = State::Bad)?;
         }
-        self.blocks.failing.append(&mut keep);
+        self.log.blocks.failing.append(&mut keep);
         Ok(())
     }
 }
 
 /// The log as its roots need it while a checkpoint is made.
 struct Scribe<'a, 'c, E> {
-    log: &'a mut Log<'c>,
+    pages: &'a mut Pages<'c>,
     /// Makes the record, given the blocks that are being left.
     encode: E,
 }
 
-impl<'c, E: FnMut(&mut Log<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scribe<'_, 'c, E> {
+impl<'c, E: FnMut(&mut Pages<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scribe<'_, 'c, E> {
     type Error = FsError;
 
     fn medium(&mut self) -> &mut Medium<'c> {
-        &mut self.log.flash.medium
+        &mut self.pages.flash.medium
     }
 
     fn next_seq(&mut self) -> u64 {
-        self.log.seq += 1;
-        self.log.seq - 1
+        self.pages.seq += 1;
+        self.pages.seq - 1
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {
-        let first = self.log.take_root_block()?;
-        match self.log.take_root_block() {
+        let first = self.pages.take_root_block()?;
+        match self.pages.take_root_block() {
             Ok(second) => Ok(Taken::Both([first, second])),
             Err(error) => {
-                self.log.give_back(first);
+                self.pages.give_back(first);
                 Err(error)
             }
         }
     }
 
     fn failing(&mut self, block: u32) {
-        self.log.report_failing(block);
+        self.pages.report_failing(block);
     }
 
     fn record(&mut self, left: &[u32]) -> Result<Vec<u8>> {
-        (self.encode)(self.log, left)
+        (self.encode)(self.pages, left)
     }
 
     fn chip_error(error: NandError) -> FsError {

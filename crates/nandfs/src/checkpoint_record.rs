@@ -8,8 +8,8 @@ use crate::addr::Addr;
 use crate::blocks::{BLOCK_ROOTS, ENTRY};
 use crate::codec::{Put, Reader, len16, len32};
 use crate::ids::FIRST_NID;
-use crate::log::{NAMED_MOST, Spare};
 use crate::nodes::NODE_ROOTS;
+use crate::pages::{NAMED_MOST, Spare};
 use crate::params::{ANCHOR_BLOCKS, Params};
 
 const MAGIC: u32 = 0x3154_5043;

@@ -80,7 +80,7 @@ impl Bucket {
 
 impl Volume<'_> {
     pub(crate) fn name_hash(&self, name: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.superblock.uuid);
+        let mut hasher = SipHasher13::new_with_key(&self.files.key);
         hasher.write(name);
         hasher.finish() >> (64 - HASH_BITS)
     }
@@ -114,12 +114,12 @@ impl Volume<'_> {
                 Body::Mapped(_) => Err(damage.into()),
             };
         };
-        if self.cache.get(dir, place).is_none() {
-            let mut bytes = vec![0; self.params.block as usize];
+        if self.files.cache.get(dir, place).is_none() {
+            let mut bytes = vec![0; self.log.params.block as usize];
             self.read_block(dir, place, 0, &mut bytes)?;
-            self.cache.insert(dir, place, bytes, false);
+            self.files.cache.insert(dir, place, bytes, false);
         }
-        look(self.cache.get(dir, place).map_or(&[], Vec::as_slice)).ok_or(damage.into())
+        look(self.files.cache.get(dir, place).map_or(&[], Vec::as_slice)).ok_or(damage.into())
     }
 
     /// Writes packed entries back into a bucket.
@@ -127,9 +127,9 @@ impl Volume<'_> {
         match bucket {
             None => self.inode_mut(dir)?.body = Body::Inline(packed),
             Some(bucket) => {
-                packed.resize(self.params.block as usize, 0);
+                packed.resize(self.log.params.block as usize, 0);
                 self.soil_pointer(dir, bucket.block())?;
-                self.cache.insert(dir, bucket.block(), packed, true);
+                self.files.cache.insert(dir, bucket.block(), packed, true);
             }
         }
         Ok(())
@@ -145,13 +145,13 @@ impl Volume<'_> {
     /// The inode behind a name.
     pub(crate) fn dir_find(&mut self, dir: u32, name: &[u8]) -> Result<Option<(u32, FileKind)>> {
         let hash = self.name_hash(name);
-        self.losses.check_name(dir, || print_of(hash, dir))?;
+        self.files.losses.check_name(dir, || print_of(hash, dir))?;
         let bucket = self.bucket(dir, hash)?;
         let found = self.with_bucket(dir, bucket, |bytes| {
             bucket::find(bytes, name).map(|found| found.map(|(_, entry)| (entry.ino, entry.kind)))
         })?;
         if found.is_none() {
-            self.losses.check_names(dir)?;
+            self.files.losses.check_names(dir)?;
         }
         Ok(found)
     }
@@ -169,8 +169,8 @@ impl Volume<'_> {
             let bucket = self.bucket(dir, hash)?;
             let mut packed = self.packed(dir, bucket)?;
             let room = match bucket {
-                None => Inode::inline_room(&self.params),
-                Some(_) => self.params.block as usize,
+                None => Inode::inline_room(&self.log.params),
+                Some(_) => self.log.params.block as usize,
             };
             if packed.len() + need <= room {
                 bucket::push(&mut packed, &Entry { ino, kind, born, name });
@@ -214,7 +214,7 @@ impl Volume<'_> {
     }
 
     fn drop_block(&mut self, dir: u32, block: u32) -> Result<()> {
-        self.cache.discard(dir, block, block);
+        self.files.cache.discard(dir, block, block);
         self.unmap(dir, block.into(), u64::from(block) + 1)
     }
 
@@ -239,7 +239,7 @@ impl Volume<'_> {
             .map(|(place, entry)| place..place + entry_bytes(entry.name));
         let Some(range) = found else { return Err(Errno::NoEntry.into()) };
         packed.drain(range);
-        let poor = packed.len() < self.params.block as usize / 4;
+        let poor = packed.len() < self.log.params.block as usize / 4;
         self.fill_bucket(dir, bucket, packed)?;
         let inode = self.inode_mut(dir)?;
         inode.size = inode.size.saturating_sub(1);
@@ -258,7 +258,7 @@ impl Volume<'_> {
             }
             let mut packed = self.packed(dir, Some(bucket))?;
             packed.append(&mut self.packed(dir, Some(sibling))?);
-            if packed.len() > self.params.block as usize / 2 {
+            if packed.len() > self.log.params.block as usize / 2 {
                 break;
             }
             bucket = bucket.parent();
@@ -271,7 +271,7 @@ impl Volume<'_> {
     /// Counts a bucket of a walk through a directory: a damaged directory may seem endless.
     pub(crate) fn count_bucket(&self, dir: u32, buckets: &mut u64) -> Result<()> {
         *buckets += 1;
-        if *buckets > self.params.blocks_most() {
+        if *buckets > self.log.params.blocks_most() {
             return Err(Damage::Directory(dir, 0).into());
         }
         Ok(())

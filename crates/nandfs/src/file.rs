@@ -14,7 +14,7 @@ use crate::volume::{Volume, block_index};
 
 impl Volume<'_> {
     fn block_bytes(&self) -> u64 {
-        self.params.block.into()
+        self.log.params.block.into()
     }
 
     /// The largest file, in bytes: as many blocks as tags can count.
@@ -38,18 +38,18 @@ impl Volume<'_> {
 
     /// Reads a block into `out` from `start` on; zeros follow the chunk's end.
     pub(crate) fn read_block(&mut self, ino: u32, index: u32, start: usize, out: &mut [u8]) -> Result<()> {
-        if let Some(bytes) = self.cache.get(ino, index) {
+        if let Some(bytes) = self.files.cache.get(ino, index) {
             out.copy_from_slice(&bytes[start..start + out.len()]);
             return Ok(());
         }
-        self.losses.check_block(ino, index)?;
+        self.files.losses.check_block(ino, index)?;
         let addr = self.map_get(ino, index)?;
         if !addr.is_stored() {
             out.fill(0);
             return Ok(());
         }
-        let most = self.params.block as usize;
-        let unpacked = self.log.read_block(addr, ino, index, |bytes, kind| {
+        let most = self.log.params.block as usize;
+        let unpacked = self.log.pages.read_block(addr, ino, index, |bytes, kind| {
             if kind == ChunkKind::Packed {
                 return pack::unpack(bytes, most, Damage::packed(addr)).map(Some);
             }
@@ -61,7 +61,7 @@ impl Volume<'_> {
             if out.len() < most {
                 // Readers in small pieces need it again.
                 bytes.resize(most, 0);
-                self.cache.insert(ino, index, bytes, false);
+                self.files.cache.insert(ino, index, bytes, false);
             }
         }
         Ok(())
@@ -69,8 +69,8 @@ impl Volume<'_> {
 
     /// Reads the chunk of a block and proves it.
     pub(crate) fn prove_block(&mut self, addr: Addr, ino: u32, index: u32) -> Result<()> {
-        let most = self.params.block as usize;
-        self.log.read_block(addr, ino, index, |bytes, kind| match kind {
+        let most = self.log.params.block as usize;
+        self.log.pages.read_block(addr, ino, index, |bytes, kind| match kind {
             ChunkKind::Packed => pack::unpack(bytes, most, Damage::packed(addr)).map(|_| ()),
             _ => Ok(()),
         })?
@@ -79,18 +79,18 @@ impl Volume<'_> {
     /// A whole block in memory for a change, read if need be.
     fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
         self.soil_pointer(ino, index)?;
-        let is_new = !self.cache.is_dirty(ino, index);
-        if self.cache.get(ino, index).is_none() {
-            let mut bytes = vec![0; self.params.block as usize];
+        let is_new = !self.files.cache.is_dirty(ino, index);
+        if self.files.cache.get(ino, index).is_none() {
+            let mut bytes = vec![0; self.log.params.block as usize];
             if fill {
                 self.read_block(ino, index, 0, &mut bytes)?;
             }
-            self.cache.insert(ino, index, bytes, true);
+            self.files.cache.insert(ino, index, bytes, true);
         }
-        if is_new && self.params.packs {
+        if is_new && self.log.params.packs {
             self.let_go(ino, index)?;
         }
-        self.cache.get_mut(ino, index).ok_or(Errno::Io.into())
+        self.files.cache.get_mut(ino, index).ok_or(Errno::Io.into())
     }
 
     /// Counts a block that is about to be changed as large as it may become: it may not compress again.
@@ -105,7 +105,7 @@ impl Volume<'_> {
 
     /// Claims the space of a block that is about to be written.
     fn reserve_block(&mut self, ino: u32, index: u32) -> Result<bool> {
-        if self.cache.is_dirty(ino, index) {
+        if self.files.cache.is_dirty(ino, index) {
             return Ok(false);
         }
         let addr = self.map_get(ino, index)?;
@@ -121,14 +121,14 @@ impl Volume<'_> {
     /// Moves an inline body into blocks.
     pub(crate) fn spill(&mut self, ino: u32) -> Result<()> {
         let Body::Inline(bytes) = self.inode(ino)?.body.clone() else { return Ok(()) };
-        let block = self.params.block as usize;
+        let block = self.log.params.block as usize;
         self.claim_blocks(bytes.len().div_ceil(block) as u64)?;
         self.inode_mut(ino)?.body = Body::Mapped(Map::new());
         for (index, part) in (0..).zip(bytes.chunks(block)) {
             self.map_put(ino, index, Addr::RESERVED)?;
             let mut whole = part.to_vec();
             whole.resize(block, 0);
-            self.cache.insert(ino, index, whole, true);
+            self.files.cache.insert(ino, index, whole, true);
         }
         Ok(())
     }
@@ -176,20 +176,20 @@ impl Volume<'_> {
         let mut rest = data;
         for (index, start, length) in self.parts(offset, data.len()) {
             let (part, tail) = rest.split_at(length);
-            let whole = length == self.params.block as usize;
+            let whole = length == self.log.params.block as usize;
             let fill = !whole && index * self.block_bytes() < old_size;
             let block = self.block_mut(ino, block_index(index)?, fill)?;
             block[start..start + length].copy_from_slice(part);
             rest = tail;
         }
         if end > old_size {
-            self.nodes.inode_mut(&mut self.log, ino)?.size = end;
+            self.files.nodes.inode_mut(&mut self.log.pages, ino)?.size = end;
         }
         Ok(())
     }
 
     fn write_inline(&mut self, ino: u32, offset: u64, data: &[u8], end: u64) -> Result<bool> {
-        let params = self.params;
+        let params = self.log.params;
         let inode = self.inode(ino)?;
         let Body::Inline(bytes) = &inode.body else { return Ok(false) };
         // Bytes in the inode already have their space, unless they lie there compressed, and may not compress again.
@@ -219,7 +219,7 @@ impl Volume<'_> {
         if length > self.file_max() {
             return Err(Errno::FileTooBig.into());
         }
-        let params = self.params;
+        let params = self.log.params;
         let inode = self.inode(ino)?;
         let (old, room) = (inode.size, Inode::inline_room(&params));
         if matches!(inode.body, Body::Inline(_)) && length > room as u64 {
@@ -262,7 +262,7 @@ impl Volume<'_> {
         self.clear_part(ino, last * block, to)?;
         if first < last {
             self.pend(ino).unlogged = true;
-            self.cache.discard(ino, block_index(first)?, block_index(last - 1)?);
+            self.files.cache.discard(ino, block_index(first)?, block_index(last - 1)?);
             self.unmap(ino, first, last)?;
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Volume<'_> {
             return Ok(());
         }
         let index = block_index(index)?;
-        if self.map_get(ino, index)?.is_stored() || self.cache.is_dirty(ino, index) {
+        if self.map_get(ino, index)?.is_stored() || self.files.cache.is_dirty(ino, index) {
             self.block_mut(ino, index, true)?[start..start + length].fill(0);
         }
         Ok(())
@@ -314,7 +314,7 @@ impl Volume<'_> {
     }
 
     fn reserve_range(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
-        let params = self.params;
+        let params = self.log.params;
         let inode = self.inode(ino)?;
         if matches!(inode.body, Body::Inline(_)) {
             if end <= Inode::inline_room(&params) as u64 {
@@ -351,7 +351,7 @@ impl Volume<'_> {
         let block = self.block_bytes();
         for index in offset / block..end.div_ceil(block) {
             let index = block_index(index)?;
-            if !self.cache.is_dirty(ino, index) && self.map_get(ino, index)? == Addr::NONE {
+            if !self.files.cache.is_dirty(ino, index) && self.map_get(ino, index)? == Addr::NONE {
                 self.map_put(ino, index, Addr::RESERVED)?;
             }
         }
@@ -361,7 +361,7 @@ impl Volume<'_> {
 
     /// The next data or hole.
     pub(crate) fn seek_file(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
-        self.losses.check_blocks(ino)?;
+        self.files.losses.check_blocks(ino)?;
         let inode = self.inode(ino)?;
         let length = inode.size;
         if offset >= length {
@@ -373,7 +373,7 @@ impl Volume<'_> {
         let block = self.block_bytes();
         let mut at = offset / block;
         // A damaged file may seem to have more blocks than the chip.
-        for _ in 0..=self.params.blocks_most() {
+        for _ in 0..=self.log.params.blocks_most() {
             let found = self.next_data(ino, at)?;
             match (what, found) {
                 (Seek::Data, Some(index)) if index * block < length => return Ok((index * block).max(offset)),
@@ -387,9 +387,9 @@ impl Volume<'_> {
 
     /// The first block at or behind `at` with data, written or not.
     fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
-        for _ in 0..=self.params.blocks_most() {
+        for _ in 0..=self.log.params.blocks_most() {
             let Some((index, addr)) = self.map_next(ino, at)? else { return Ok(None) };
-            if addr.is_stored() || self.cache.is_dirty(ino, block_index(index)?) {
+            if addr.is_stored() || self.files.cache.is_dirty(ino, block_index(index)?) {
                 return Ok(Some(index));
             }
             at = index + 1;

@@ -38,8 +38,8 @@ impl<N: Nand + Send + 'static> NandFs<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
         volume.check_end()?;
         volume.end_if_lost();
-        let unchanged = volume.clean || !volume.has_changes();
-        let done = match (volume.read_only, volume.clean) {
+        let unchanged = volume.log.recorded.clean || !volume.has_changes();
+        let done = match (volume.log.status.read_only, volume.log.recorded.clean) {
             (false, true) if volume.is_patrol_unsaved() => volume.save_patrol(),
             (false, false) => volume.close(),
             _ => Ok(()),
@@ -62,37 +62,37 @@ impl<N> NandFs<N> {
     /// The known figures of the volume.
     pub fn info(&self) -> Result<Info> {
         self.volume.with(|volume| {
-            let params = volume.params;
+            let params = volume.log.params;
             let pages = |bytes: u64| bytes.div_ceil(params.shape.chip_page_bytes() as u64);
-            volume.patrol.count_rebuilt(volume.log.flash.medium.rebuilt_pages());
+            volume.log.patrol.count_rebuilt(volume.log.pages.flash.medium.rebuilt_pages());
             Ok(Info {
                 version: VERSION,
-                label: volume.superblock.label.clone(),
-                uuid: volume.superblock.uuid,
-                policies: volume.superblock.policies,
-                parity_pages: volume.superblock.parity_pages,
-                fsync_protection: volume.superblock.fsync_protection,
-                compression: volume.superblock.compression.map(|_| volume.packer.usual),
+                label: volume.log.recorded.superblock.label.clone(),
+                uuid: volume.log.recorded.superblock.uuid,
+                policies: volume.log.recorded.superblock.policies,
+                parity_pages: volume.log.recorded.superblock.parity_pages,
+                fsync_protection: volume.log.recorded.superblock.fsync_protection,
+                compression: volume.log.recorded.superblock.compression.map(|_| volume.files.packer.usual),
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),
                 tag_in_spare: params.shape.tag_place() == TagPlace::Spare,
-                checkpoints: volume.checkpoints,
-                clean: volume.clean,
-                good_blocks: params.blocks.saturating_sub(volume.blocks.bad),
-                free_blocks: volume.blocks.free,
-                bad_blocks: volume.blocks.bad,
-                inodes: volume.nodes.inodes,
+                checkpoints: volume.log.recorded.checkpoints,
+                clean: volume.log.recorded.clean,
+                good_blocks: params.blocks.saturating_sub(volume.log.blocks.bad),
+                free_blocks: volume.log.blocks.free,
+                bad_blocks: volume.log.blocks.bad,
+                inodes: volume.files.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
-                copied_pages: pages(volume.cleaner.copied_bytes),
-                recovery_reads: volume.recovery_reads + volume.log.scan_pages(),
-                patrol_passes: volume.patrol.rounds().passes,
-                patrol_page: volume.patrol.rounds().page,
+                copied_pages: pages(volume.log.cleaner.copied_bytes),
+                recovery_reads: volume.log.reach.reads + volume.log.pages.scan_pages(),
+                patrol_passes: volume.log.patrol.rounds().passes,
+                patrol_page: volume.log.patrol.rounds().page,
                 patrol_all: params.pages(),
-                mended_blocks: volume.patrol.rounds().moved_blocks,
-                rebuilt_pages: volume.patrol.rounds().rebuilt_pages,
-                corrected_bits: volume.patrol.rounds().corrected_bits,
-                levelled_pages: pages(volume.leveler.moved_bytes()),
+                mended_blocks: volume.log.patrol.rounds().moved_blocks,
+                rebuilt_pages: volume.log.patrol.rounds().rebuilt_pages,
+                corrected_bits: volume.log.patrol.rounds().corrected_bits,
+                levelled_pages: pages(volume.log.leveler.moved_bytes()),
                 worn_out: volume.is_worn_out(),
             })
         })
@@ -107,7 +107,7 @@ impl<N> NandFs<N> {
     /// blocks; 0 never. A week unless it is set.
     pub fn set_patrol_period(&self, seconds: u64) -> Result<()> {
         self.volume.with(|volume| {
-            volume.patrol.set_period(seconds);
+            volume.log.patrol.set_period(seconds);
             Ok(())
         })
     }
@@ -117,11 +117,11 @@ impl<N> NandFs<N> {
     pub fn set_compression(&self, compression: Compression) -> Result<()> {
         compression.check()?;
         self.volume.with(|volume| {
-            if !volume.params.packs {
+            if !volume.log.params.packs {
                 let text = "the volume was made without compression".into();
                 return Err(FsError::new(Errno::NotSupported, text));
             }
-            volume.packer.usual = compression;
+            volume.files.packer.usual = compression;
             Ok(())
         })
     }
@@ -134,7 +134,7 @@ impl<N> NandFs<N> {
             volume.begin_scrub();
             Ok(())
         })?;
-        found.read_only = self.see(|volume| Ok(volume.read_only))?;
+        found.read_only = self.see(|volume| Ok(volume.log.status.read_only))?;
         loop {
             let (done, all) = self.see(|volume| volume.scrub_some(&mut found))?;
             progress(done.into(), all.into());
@@ -164,7 +164,7 @@ impl<N> NandFs<N> {
     pub fn quick_scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let (mut found, mut next) = (Scrubbed::default(), 0);
-        found.read_only = self.see(|volume| Ok(volume.read_only))?;
+        found.read_only = self.see(|volume| Ok(volume.log.status.read_only))?;
         loop {
             let all;
             (next, all) = self.see(|volume| volume.quick_scrub_some(next, &mut found))?;
@@ -177,7 +177,7 @@ impl<N> NandFs<N> {
 
     /// The chip's counters since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
-        self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))
+        self.volume.with(|volume| Ok(volume.log.pages.flash.medium.stats()))
     }
 
     /// Runs an operation.
@@ -201,9 +201,9 @@ impl<N> NandFs<N> {
     fn tidy(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<()>) -> Result<()> {
         self.with(|volume| {
             volume.begin_tidying()?;
-            volume.claims.move_names(true);
+            volume.files.claims.move_names(true);
             let done = work(volume);
-            volume.claims.move_names(false);
+            volume.files.claims.move_names(false);
             done
         })
     }
@@ -228,10 +228,10 @@ fn number(ino: Ino) -> Result<u32> {
 impl Volume<'_> {
     /// Takes inodes without names away and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
-        self.held.clear();
+        self.files.held.clear();
         while self.reap_orphan()? {}
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
-        while self.params.shape.parity() > 0 && self.mend_one()? {}
+        while self.log.params.shape.parity() > 0 && self.mend_one()? {}
         // The first write of the next mount is not to wait for room.
         match self.make_room(self.piece_bytes()) {
             Err(error) if error.errno() == Errno::NoSpace => self.make_room(0)?,
@@ -243,10 +243,10 @@ impl Volume<'_> {
     /// The inode of a caller's number.
     fn known(&mut self, ino: Ino) -> Result<u32> {
         let number = number(ino)?;
-        if !self.nodes.has(number) && !self.nodes.addr(&mut self.log, number)?.is_stored() {
+        if !self.files.nodes.has(number) && !self.files.nodes.addr(&mut self.log.pages, number)?.is_stored() {
             return Err(Errno::Stale.into());
         }
-        match self.nodes.is_inode(&mut self.log, number)? {
+        match self.files.nodes.is_inode(&mut self.log.pages, number)? {
             true => Ok(number),
             false => Err(Errno::Stale.into()),
         }
@@ -263,13 +263,13 @@ impl Volume<'_> {
     }
 
     fn attributes(&mut self, ino: u32) -> Result<Attr> {
-        let unit = u64::from(self.params.unit());
+        let unit = u64::from(self.log.params.unit());
         #[cfg(feature = "fuzzing")]
         {
             let uid = self.inode(ino)?.uid;
             crate::fuzzing::canary(self, uid);
         }
-        self.losses.check_attributes(ino)?;
+        self.files.losses.check_attributes(ino)?;
         let inode = self.inode(ino)?;
         let is_dir = inode.kind == FileKind::Dir;
         Ok(Attr {
@@ -321,7 +321,7 @@ impl Volume<'_> {
     /// Notes a change of content; data tags tell it too, so fsync need not write the inode for it.
     fn stamp_content(&mut self, ino: u32) -> Result<()> {
         let now = self.now();
-        let inode = self.nodes.inode_mut(&mut self.log, ino)?;
+        let inode = self.files.nodes.inode_mut(&mut self.log.pages, ino)?;
         (inode.mtime, inode.ctime) = (now, now);
         Ok(())
     }
@@ -330,15 +330,15 @@ impl Volume<'_> {
 impl<N> FileSystem for NandFs<N> {
     fn space(&self) -> Result<SpaceInfo> {
         self.see(|volume| {
-            volume.nodes.measure();
+            volume.files.nodes.measure();
             let (total, free) = (volume.total_bytes(), volume.free_bytes());
             let free = volume.host_room()?.map_or(free, |room| free.min(room));
-            let free_inodes = free / u64::from(volume.params.node);
+            let free_inodes = free / u64::from(volume.log.params.node);
             Ok(SpaceInfo {
-                block_bytes: volume.params.block,
+                block_bytes: volume.log.params.block,
                 total_bytes: total,
                 free_bytes: free,
-                inodes: volume.nodes.inodes + free_inodes,
+                inodes: volume.files.nodes.inodes + free_inodes,
                 free_inodes,
                 name_max: 255,
             })
@@ -428,7 +428,7 @@ impl<N> FileSystem for NandFs<N> {
     fn hold(&self, ino: Ino) -> Result<()> {
         self.see(|volume| {
             let ino = volume.known(ino)?;
-            *volume.held.entry(ino).or_default() += 1;
+            *volume.files.held.entry(ino).or_default() += 1;
             Ok(())
         })
     }
@@ -510,7 +510,7 @@ impl<N> FileSystem for NandFs<N> {
         }
         self.see(|volume| {
             let dir = volume.known(dir)?;
-            volume.losses.check_names(dir)
+            volume.files.losses.check_names(dir)
         })
     }
 

@@ -15,9 +15,9 @@ use pumice_vfs::{FileKind, Result, Timestamp};
 use crate::codec::len32;
 use crate::dir::print_of;
 use crate::error::device;
-use crate::log::{DATA, META, SYNC};
 use crate::names::{Change, Directory, Link, NameRecord, Touch};
 use crate::node::{Body, Inode};
+use crate::pages::{DATA, META, SYNC};
 use crate::promise::{PROMISE_BYTES, Promised};
 use crate::tag::{ChunkKind, desc};
 use crate::volume::Volume;
@@ -44,7 +44,7 @@ impl Volume<'_> {
         self.check_end()?;
         let inode = self.inode(ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
-        if self.read_only || nlink == 0 || (self.clean && !self.has_changes()) {
+        if self.log.status.read_only || nlink == 0 || (self.log.recorded.clean && !self.has_changes()) {
             // An inode without a name cannot be reached after a power cut.
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Volume<'_> {
 
     /// The way to make an inode durable; `file` is it, unless it is a directory.
     fn way_of(&mut self, ino: u32, file: Option<u32>) -> Result<Way> {
-        if self.pending.get(&ino).is_some_and(|pending| pending.needs_checkpoint) {
+        if self.files.pending.get(&ino).is_some_and(|pending| pending.needs_checkpoint) {
             return Ok(Way::Checkpoint);
         }
         let with_names = match file {
@@ -86,7 +86,7 @@ impl Volume<'_> {
     fn can_tell_names(&mut self, file: Option<u32>) -> Result<bool> {
         let mut new = 0;
         for (ino, touch) in self.names.touched() {
-            let pending = self.pending.get(&ino).copied().unwrap_or_default();
+            let pending = self.files.pending.get(&ino).copied().unwrap_or_default();
             // If the page is lost, the next one tells its names, but not how many links its directories have.
             if pending.needs_checkpoint || touch.relinked {
                 return Ok(false);
@@ -102,14 +102,14 @@ impl Volume<'_> {
         if !self.names.fit() || new > NEW_MAX {
             return Ok(false);
         }
-        let room = self.params.payload as usize - PROMISE_BYTES;
+        let room = self.log.params.payload as usize - PROMISE_BYTES;
         let records = self.name_records(&[])?;
         Ok(records.iter().all(|(record, _)| record.encode().len() <= room))
     }
 
     /// An inode that has a name.
     fn named(&mut self, ino: u32) -> Result<Option<&Inode>> {
-        if !self.nodes.has(ino) && !self.nodes.addr(&mut self.log, ino)?.is_stored() {
+        if !self.files.nodes.has(ino) && !self.files.nodes.addr(&mut self.log.pages, ino)?.is_stored() {
             return Ok(None);
         }
         let inode = self.inode(ino)?;
@@ -162,7 +162,7 @@ impl Volume<'_> {
     fn fsync_names(&mut self, file: Option<u32>) -> Result<()> {
         let mut whole: Vec<u32> = Vec::new();
         for (ino, touch) in self.names.touched() {
-            let logged = self.pending.get(&ino).is_some_and(|pending| pending.logged);
+            let logged = self.files.pending.get(&ino).is_some_and(|pending| pending.logged);
             let is_file = self.named(ino)?.is_some_and(|inode| inode.kind != FileKind::Dir);
             if is_file && touch.made && !logged {
                 whole.push(ino);
@@ -182,16 +182,16 @@ impl Volume<'_> {
         // One new inode may share the page of its name: if that page is lost, the inode cannot be reached.
         let shares = matches!(*whole, [only] if is_new(only));
         let done = self.write_names(&whole, shares);
-        self.log.promise(None);
+        self.log.pages.promise(None);
         done?;
         for ino in &whole {
             let pending = self.pend(*ino);
             (pending.unlogged, pending.logged) = (false, true);
         }
         for (ino, _) in self.names.touched() {
-            if self.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
+            if self.files.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
                 self.pend(ino).synced = true;
-                self.recovery_reads += READS_TO_INODE;
+                self.log.reach.reads += READS_TO_INODE;
             }
         }
         self.names.clear();
@@ -210,13 +210,13 @@ impl Volume<'_> {
         for (number, (record, promised)) in records.into_iter().enumerate() {
             for change in &record.changes {
                 // A small directory has its names in its inode.
-                self.recovery_reads += u32::from(matches!(self.inode(change.dir)?.body, Body::Mapped(_)));
+                self.log.reach.reads += u32::from(matches!(self.inode(change.dir)?.body, Body::Mapped(_)));
             }
             let bytes = record.encode();
             let index = len32(number);
-            self.log.append(META, desc(ChunkKind::Names, 0, index, bytes.len()), &bytes)?;
+            self.log.pages.append(META, desc(ChunkKind::Names, 0, index, bytes.len()), &bytes)?;
             self.apply_events()?;
-            self.log.promise(Some(promised));
+            self.log.pages.promise(Some(promised));
             let time = self.now();
             self.program(META, Some(time).filter(|_| number == last))?;
         }
@@ -235,9 +235,9 @@ impl Volume<'_> {
         };
         let time = self.inode(ino)?.mtime;
         // Writing may have found more to tell: look again.
-        let pending = self.pending.get(&ino).copied().unwrap_or_default();
+        let pending = self.files.pending.get(&ino).copied().unwrap_or_default();
         // The nodes have to tell if a full page has no room for the promise of the page before.
-        if pending.unlogged || (wrote && !self.log.can_commit(SYNC)) {
+        if pending.unlogged || (wrote && !self.log.pages.can_commit(SYNC)) {
             self.pend(ino).unlogged = true;
             self.program(SYNC, None)?;
             self.program_data_of(ino)?;
@@ -252,16 +252,16 @@ impl Volume<'_> {
         let pending = self.pend(ino);
         (pending.unlogged, pending.logged) = (false, true);
         if !core::mem::replace(&mut pending.synced, true) && !pending.created {
-            self.recovery_reads += READS_TO_INODE;
+            self.log.reach.reads += READS_TO_INODE;
         }
         self.end_promise()
     }
 
     /// Ends an fsync after all its writes are on the chip: before it returns they are protected as the volume has it.
     fn end_promise(&mut self) -> Result<()> {
-        self.log.protect()?;
+        self.log.pages.protect()?;
         self.apply_events()?;
-        self.log.flash.medium.flush().map_err(device)
+        self.log.pages.flash.medium.flush().map_err(device)
     }
 
     /// Writes the changed blocks of an inode; false if there were none.
@@ -269,10 +269,10 @@ impl Volume<'_> {
         // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
         self.program(SYNC, None)?;
         // Cleaning may have copied nodes of it, which must not come behind newer ones.
-        if self.log.gathers_nodes(META, ino) {
+        if self.log.pages.gathers_nodes(META, ino) {
             self.program(META, None)?;
         }
-        let wrote = self.cache.next_dirty((ino, 0)).is_some_and(|(owner, _)| owner == ino);
+        let wrote = self.files.cache.next_dirty((ino, 0)).is_some_and(|(owner, _)| owner == ino);
         self.write_back_from((ino, 0), |_, (owner, _)| owner != ino, true)?;
         Ok(wrote)
     }
@@ -280,8 +280,8 @@ impl Volume<'_> {
     /// Programs written-back blocks of an inode that still wait for their page to fill: nodes that are about to be
     /// committed point there.
     fn program_data_of(&mut self, ino: u32) -> Result<()> {
-        for head in DATA..self.log.head_count() {
-            if self.log.gathers(head, ino) {
+        for head in DATA..self.log.pages.head_count() {
+            if self.log.pages.gathers(head, ino) {
                 self.program(head, None)?;
             }
         }
@@ -294,35 +294,35 @@ impl Volume<'_> {
         self.keep_written()?;
         let time = self.inode(ino)?.mtime;
         let done = self.write_nodes_of(ino).and_then(|()| self.program(META, Some(time)));
-        self.log.promise(None);
+        self.log.pages.promise(None);
         done
     }
 
     /// Writes the changed nodes of an inode for an fsync; the caller ends it with `Log::promise` of nothing.
     fn write_nodes_of(&mut self, ino: u32) -> Result<()> {
-        self.nodes.touch(&mut self.log, ino)?;
-        self.nodes.touch_ahead(&mut self.log, ino)?;
-        let nids = self.nodes.dirty_nids(Some(ino));
-        self.recovery_reads += len32(nids.len());
+        self.files.nodes.touch(&mut self.log.pages, ino)?;
+        self.files.nodes.touch_ahead(&mut self.log.pages, ino)?;
+        let nids = self.files.nodes.dirty_nids(Some(ino));
+        self.log.reach.reads += len32(nids.len());
         let dir = self.inode(ino)?.parent;
-        let is_new = self.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
-        self.log.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
+        let is_new = self.files.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
+        self.log.pages.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
         nids.into_iter().try_for_each(|nid| self.write_node(nid))
     }
 
     /// True if anything changed since the last checkpoint.
     pub(crate) fn has_changes(&self) -> bool {
-        self.nodes.dirty() > 0
-            || self.nodes.has_ahead()
-            || self.cache.dirty_bytes() > 0
-            || self.log.scan_pages() > 0
-            || !self.pending.is_empty()
+        self.files.nodes.dirty() > 0
+            || self.files.nodes.has_ahead()
+            || self.files.cache.dirty_bytes() > 0
+            || self.log.pages.scan_pages() > 0
+            || !self.files.pending.is_empty()
     }
 
     /// Makes everything durable.
     pub(crate) fn sync_all(&mut self) -> Result<()> {
         self.check_end()?;
-        if self.read_only || !self.has_changes() {
+        if self.log.status.read_only || !self.has_changes() {
             return Ok(());
         }
         self.make_room(0)?;

@@ -1,619 +1,106 @@
-//! The log: heads that fill erase blocks page by page, and the window of blocks they may take next.
-//!
-//! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery knows
-//! where to look. Changes of blocks are reported as events, in order, for the block table.
+//! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
-mod across;
-mod copies;
+use pumice_flashlog::{Patrol, Roots, Rounds};
+use pumice_vfs::Result;
 
-use alloc::{collections::VecDeque, vec, vec::Vec};
-
-use pumice_flashlog::DOUBTED;
-use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError, Timestamp};
-
-use crate::addr::Addr;
-use crate::codec::len16;
-use crate::error::{Damage, device};
-use crate::flash::Flash;
+use crate::blocks::Blocks;
+use crate::checkpoint_record::Limits;
+use crate::codec::size;
+use crate::leveler::Leveler;
+use crate::moving::Cleaner;
+use crate::pages::Pages;
 use crate::params::Params;
-use crate::promise::{PROMISE_BYTES, Promise, Promised};
-use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
-
-use across::Passed;
-use copies::Copies;
-pub(crate) use copies::NAMED_MOST;
-
-/// The head of nodes, directory blocks and table pages.
-pub(crate) const META: usize = 0;
-/// The head of data that fsync writes.
-pub(crate) const SYNC: usize = 1;
-/// The first head of data written back; further ones are colder.
-pub(crate) const DATA: usize = 2;
-
-/// The number of the checkpoints, which are no head, in records of heads.
-pub(crate) const ROOT_HEAD: u8 = 15;
-
-/// A block that may be opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spare {
-    pub(crate) block: u32,
-    /// Known to be erased; otherwise it is erased when it is taken.
-    pub(crate) erased: bool,
-}
-
-/// An event of a block or a chunk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
-    Erased(u32),
-    /// An erase failed; the block carries its mark.
-    Bad(u32),
-    /// A block was taken, by this head.
-    Opened(u32, u8),
-    Sealed(u32),
-    /// A program failed: the block's data must move, then it is marked bad.
-    Failing(u32),
-    /// A chunk moved from its writer's address to another.
-    Moved {
-        desc: Desc,
-        from: Addr,
-        to: Addr,
-    },
-}
-
-/// Blocks taken, their pages filled or passed over, and programs that failed.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Taken {
-    pub(crate) blocks: u64,
-    pub(crate) pages: u64,
-    pub(crate) failures: u64,
-}
-
-/// An open block and the page being filled.
-struct Head {
-    kind: LogKind,
-    /// Block and index of the page being filled, or of the next one, which may have to be passed over.
-    place: Option<(u32, u32)>,
-    /// Pages of that block before this one are promised: none is programmed that shares cells with them.
-    kept: u32,
-    payload: Vec<u8>,
-    used: usize,
-    descs: Vec<Desc>,
-    /// The pages before this one, with a chunk that goes on here.
-    passed: Vec<Passed>,
-}
-
-impl Head {
-    fn new(kind: LogKind) -> Head {
-        Head {
-            kind,
-            place: None,
-            kept: 0,
-            payload: Vec::new(),
-            used: 0,
-            descs: Vec::new(),
-            passed: Vec::new(),
-        }
-    }
-}
-
-/// The pages since the last checkpoint.
-#[derive(Default)]
-struct Epoch {
-    /// Pages that recovery would have to read.
-    scan_pages: u32,
-    /// Pages among them that are counted by their turn.
-    turns: u32,
-    /// The promise of the last of them.
-    before: Option<Promise>,
-    /// The log for pages of all heads after a cut, or in a repair.
-    aside: Option<LogKind>,
-    /// Pages of nodes are written ahead of the next checkpoint.
-    ahead: bool,
-}
+use crate::placing::Placer;
+use crate::superblock::Superblock;
 
 /// The log.
 pub(crate) struct Log<'c> {
-    pub(crate) flash: Flash<'c>,
-    params: Params,
-    /// Number of the next page programmed.
-    pub(crate) seq: u64,
-    heads: Vec<Head>,
-    pub(crate) window: VecDeque<Spare>,
-    events: VecDeque<Event>,
-    epoch: Epoch,
-    /// The promise that nodes are being written for.
-    promising: Option<Promised>,
-    taken: Taken,
-    copies: Copies,
+    pub(crate) params: Params,
+    pub(crate) pages: Pages<'c>,
+    pub(crate) blocks: Blocks,
+    pub(crate) roots: Roots,
+    pub(crate) recorded: Recorded,
+    pub(crate) reach: Reach,
+    pub(crate) status: Status,
+    pub(crate) placer: Placer,
+    pub(crate) cleaner: Cleaner,
+    pub(crate) leveler: Leveler,
+    pub(crate) patrol: Patrol,
 }
 
-impl Log<'_> {
-    pub(crate) fn new(flash: Flash<'_>, params: Params, data_heads: usize) -> Log<'_> {
-        let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
-        heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
-        Log {
-            flash,
+/// The anchor and the newest checkpoint, as far as they are asked for.
+pub(crate) struct Recorded {
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
+    /// The newest checkpoint on the chip says that nothing follows it.
+    pub(crate) clean: bool,
+    pub(crate) checkpoints: u64,
+}
+
+/// The work of a recovery.
+pub(crate) struct Reach {
+    /// Most blocks in the window: recovery takes a look at each.
+    pub(crate) window_max: usize,
+    /// Chip reads that recovery would need for the writes of fsync since the last checkpoint.
+    pub(crate) reads: u32,
+    /// The limit of these, kept by a checkpoint in time.
+    pub(crate) limit: u32,
+}
+
+/// Whether the volume may be changed.
+pub(crate) struct Status {
+    pub(crate) life: Life,
+    pub(crate) read_only: bool,
+}
+
+/// Whether the chip can still be written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life {
+    Lasting,
+    /// Too few good blocks are left.
+    Over,
+    /// Likewise, and no checkpoint has what was changed since the last one.
+    CutShort,
+}
+
+/// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
+const WINDOW_NS: u64 = 6_000_000;
+/// Device time that recovery may take to read the writes of fsync, in nanoseconds.
+const RECOVERY_NS: u64 = 10_000_000;
+
+impl Reach {
+    fn of(pages: &Pages<'_>) -> Reach {
+        let medium = &pages.flash.medium;
+        let limit = RECOVERY_NS.checked_div(medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
+        Reach {
+            window_max: size(WINDOW_NS.checked_div(medium.peek_ns()).unwrap_or(240)).clamp(64, 1024),
+            reads: 0,
+            limit: u32::try_from(limit).unwrap_or(600),
+        }
+    }
+}
+
+impl<'c> Log<'c> {
+    /// A log with nothing in it.
+    pub(crate) fn new(
+        pages: Pages<'c>,
+        params: Params,
+        superblock: Superblock,
+        roots: Roots,
+    ) -> Result<Log<'c>> {
+        let policies = superblock.policies;
+        Ok(Log {
             params,
-            seq: 1,
-            heads,
-            window: VecDeque::new(),
-            events: VecDeque::new(),
-            epoch: Epoch::default(),
-            promising: None,
-            taken: Taken::default(),
-            copies: Copies::default(),
-        }
-    }
-
-    /// Pages since the last checkpoint that recovery would have to read.
-    pub(crate) fn scan_pages(&self) -> u32 {
-        self.epoch.scan_pages
-    }
-
-    /// A checkpoint was made: recovery begins behind it.
-    pub(crate) fn start_epoch(&mut self) {
-        self.epoch = Epoch::default();
-    }
-
-    /// Goes on after recovery found so many pages. Pages written until the next checkpoint stand aside: they count none
-    /// of these, and say nothing of the last, which the power may have gone in.
-    pub(crate) fn resume_epoch(&mut self, pages: u32) {
-        self.epoch = Epoch { scan_pages: pages, aside: Some(LogKind::Aside), ..Epoch::default() };
-    }
-
-    /// Marks pages written until the next checkpoint as a repair's: they count once all of them are there.
-    pub(crate) fn repair_epoch(&mut self) {
-        self.epoch = Epoch { aside: Some(LogKind::Repair), ..Epoch::default() };
-    }
-
-    /// Marks nodes from here on as written for an fsync, until it is called with none.
-    pub(crate) fn promise(&mut self, what: Option<Promised>) {
-        self.promising = what;
-    }
-
-    /// Marks pages of nodes as written ahead of the next checkpoint, until it is called with `false`: recovery needs none.
-    pub(crate) fn write_ahead(&mut self, ahead: bool) {
-        self.epoch.ahead = ahead;
-    }
-
-    /// True if the page that a head is filling could end an fsync and hold the promise of the page before.
-    pub(crate) fn can_commit(&self, head: usize) -> bool {
-        let Some(open) = self.heads.get(head) else { return true };
-        self.tag(open.kind, &open.descs, Some(Timestamp::default())).can_tell(&self.params.tags)
-    }
-
-    fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
-        let turn = u8::try_from(self.epoch.turns % u32::from(TURNS)).unwrap_or(0);
-        let is_promised = kind != LogKind::Meta || self.promising.is_some();
-        let is_needed = is_promised || !(self.params.shape.is_paired() || self.epoch.ahead);
-        let usual = if is_needed { kind } else { LogKind::Unpromised };
-        let log = self.epoch.aside.unwrap_or(usual);
-        Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
-    }
-
-    pub(crate) fn head_count(&self) -> usize {
-        self.heads.len()
-    }
-
-    /// Memory of the page buffers, in bytes.
-    pub(crate) fn memory(&self) -> usize {
-        let parity = self.flash.medium.parity_memory();
-        (self.heads.len() + 4) * self.params.payload as usize
-            + self.window.len() * size_of::<Spare>()
-            + parity
-    }
-
-    /// The end of each head, for the checkpoint; all pages must have been programmed.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Option<(u32, u32)>> + '_ {
-        self.heads.iter().map(|head| head.place)
-    }
-
-    /// Resumes a head of a clean checkpoint, which promised all pages before this place.
-    pub(crate) fn resume(&mut self, head: usize, place: Option<(u32, u32)>) {
-        if let Some(head) = self.heads.get_mut(head) {
-            (head.place, head.kept) = (place, place.map_or(0, |(_, index)| index));
-        }
-    }
-
-    /// True if the page that a head is filling shares cells with programmed ones: it must be programmed before these are
-    /// promised.
-    pub(crate) fn is_risky(&self, head: usize) -> bool {
-        let Some(Head { place: Some((_, index)), descs, .. }) = self.heads.get(head) else { return false };
-        !descs.is_empty() && self.params.shape.next_safe(*index, *index) != Some(*index)
-    }
-
-    /// Keeps all pages programmed so far, which are about to be promised: from here on, no page is programmed that
-    /// shares cells with them.
-    pub(crate) fn keep(&mut self) {
-        debug_assert!(
-            (0..self.heads.len()).all(|head| !self.is_risky(head)),
-            "a page waits that shares cells"
-        );
-        for head in &mut self.heads {
-            head.kept = head.place.map_or(0, |(_, index)| index);
-        }
-    }
-
-    /// Moves on to the next page that may be programmed, in another block if this one has none, unless a page is being
-    /// filled.
-    fn open_page(&mut self, head: usize) -> Result<(), FsError> {
-        let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
-        if !open.descs.is_empty() {
-            return Ok(());
-        }
-        if let Some((block, index)) = open.place {
-            let next = self.params.shape.next_safe(index, open.kept);
-            self.taken.pages += u64::from(next.unwrap_or(self.params.pages_per_block) - index);
-            open.place = next.map(|index| (block, index));
-            if next.is_some() {
-                return Ok(());
-            }
-            self.seal(block)?;
-        }
-        let block = self.take_block(head)?;
-        self.resume(head, Some((block, 0)));
-        Ok(())
-    }
-
-    /// True if a head is filling this block.
-    pub(crate) fn is_open(&self, block: u32) -> bool {
-        self.heads.iter().any(|head| head.place.is_some_and(|(open, _)| open == block))
-    }
-
-    /// Ends a block before it is full, if a head is filling it.
-    pub(crate) fn leave(&mut self, block: u32) -> Result<(), FsError> {
-        let at = |head: &Head| head.place.is_some_and(|(open, _)| open == block);
-        let Some(head) = self.heads.iter().position(at) else { return Ok(()) };
-        self.program(head, None)?;
-        // A program that failed, or filled the block, has left it already.
-        if self.heads.get(head).is_some_and(at) {
-            self.resume(head, None);
-            self.seal(block)?;
-        }
-        Ok(())
-    }
-
-    /// Ends all blocks before they are full on a volume with parity, so that all live data has it.
-    pub(crate) fn leave_all(&mut self) -> Result<(), FsError> {
-        if self.params.shape.parity() == 0 {
-            return Ok(());
-        }
-        let open: Vec<u32> = self.places().flatten().map(|(block, _)| block).collect();
-        open.into_iter().try_for_each(|block| self.leave(block))?;
-        self.leave_copies();
-        Ok(())
-    }
-
-    /// Ends a block: its parity follows, and it may be cleaned.
-    fn seal(&mut self, block: u32) -> Result<(), FsError> {
-        match self.flash.medium.program_parity(block) {
-            Ok(()) => self.events.push_back(Event::Sealed(block)),
-            Err(NandError::ProgramFailed(_)) => self.report_failing(block),
-            Err(error) => return Err(device(error)),
-        }
-        Ok(())
-    }
-
-    /// Notes a failed program.
-    pub(crate) fn report_failing(&mut self, block: u32) {
-        self.taken.failures += 1;
-        self.events.push_back(Event::Failing(block));
-    }
-
-    /// True if an event was not taken note of.
-    pub(crate) fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
-
-    /// The oldest event not yet seen.
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
-    }
-
-    /// Takes the next block of the window, erasing it if need be.
-    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
-        // Strictly in order: recovery must know which blocks may have been touched last.
-        self.take(u8::try_from(head).unwrap_or(ROOT_HEAD), VecDeque::pop_front)
-    }
-
-    /// Takes the last block of the window for roots, likewise.
-    pub(crate) fn take_root_block(&mut self) -> Result<u32, FsError> {
-        self.take(ROOT_HEAD, VecDeque::pop_back)
-    }
-
-    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32, FsError> {
-        loop {
-            let Some(spare) = next(&mut self.window) else {
-                return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
-            };
-            if spare.erased || self.erase(spare.block)? {
-                self.taken.blocks += 1;
-                self.events.push_back(Event::Opened(spare.block, head));
-                return Ok(spare.block);
-            }
-        }
-    }
-
-    /// The blocks and pages taken since the mount.
-    pub(crate) fn taken(&self) -> Taken {
-        self.taken
-    }
-
-    /// Gives back the block that was taken for roots last, erased and not written.
-    pub(crate) fn give_back(&mut self, block: u32) {
-        self.window.push_back(Spare { block, erased: true });
-        self.events.retain(|event| !matches!(event, Event::Opened(opened, _) if *opened == block));
-    }
-
-    /// Erases a block; false if it went bad.
-    pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
-        match self.flash.medium.erase(block) {
-            Ok(()) => {
-                self.events.push_back(Event::Erased(block));
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => {
-                self.flash.mark_bad(block)?;
-                self.events.push_back(Event::Bad(block));
-                Ok(false)
-            }
-            Err(error) => Err(device(error)),
-        }
-    }
-
-    /// Erases one of so many next blocks of the window, or of so many last ones, that waits for it; false if none does.
-    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool, FsError> {
-        let behind = self.window.len().saturating_sub(last);
-        let waits = |(place, spare): (usize, &Spare)| (place < next || place >= behind) && !spare.erased;
-        let Some(place) = self.window.iter().enumerate().position(waits) else { return Ok(false) };
-        let Some(block) = self.window.get(place).map(|spare| spare.block) else { return Ok(false) };
-        if self.erase(block)? {
-            if let Some(spare) = self.window.get_mut(place) {
-                spare.erased = true;
-            }
-        } else {
-            self.window.remove(place);
-        }
-        Ok(true)
-    }
-
-    /// Blocks of the window that heads take before those that are left to roots.
-    pub(crate) fn own_blocks(&self) -> usize {
-        self.window.len().saturating_sub(DOUBTED)
-    }
-
-    /// The window as it is with these blocks more. The last ones stay there, for roots: a mount that was cut can then have
-    /// touched no others, whichever of its records counts.
-    pub(crate) fn window_with(&self, fresh: &[Spare]) -> Vec<Spare> {
-        let mut window: Vec<Spare> = self.window.iter().copied().collect();
-        let own = self.own_blocks();
-        window.splice(own..own, fresh.iter().copied());
-        window
-    }
-
-    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have
-    /// touched.
-    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
-        let mut window = self.window_with(fresh);
-        window.iter_mut().rev().take(DOUBTED).for_each(|spare| spare.erased = false);
-        window
-    }
-
-    /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
-    /// mount that was cut passed them over.
-    pub(crate) fn doubt(&mut self) -> Result<(), FsError> {
-        let mut left = DOUBTED;
-        for spare in self.window.iter_mut().rev() {
-            if left == 0 {
-                break;
-            }
-            spare.erased = false;
-            left -= usize::from(!self.flash.is_bad(spare.block)?);
-        }
-        Ok(())
-    }
-
-    /// Adds a chunk to the page that a head is filling and returns its address.
-    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
-        let (payload, tags) = (self.params.payload as usize, self.params.tags);
-        // Pages of nodes and names end an fsync, and then have to hold the promise of the page before.
-        let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
-        let told = if ends && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
-        // The promise of the page before may have no room for a count of the blocks of a page.
-        let few = head == SYNC && tags.room != Room::Own;
-        let most = if few && self.params.packs { tags.slots as usize } else { 254 };
-        let fits = |head: &Head| {
-            let count = head.descs.len() + 1;
-            count <= most && head.used + bytes.len() + tags.overflow(count) + told <= payload
-        };
-        if !self.heads.get(head).is_some_and(fits) {
-            if self.params.packs && desc.kind.is_block() {
-                return self.append_across(head, desc, bytes, most);
-            }
-            self.program(head, None)?;
-        }
-        self.open_page(head)?;
-        let (page, offset) = self.put(head, desc, bytes)?;
-        Ok(Addr { page, offset, len: desc.len })
-    }
-
-    /// Puts bytes with their descriptor on the page that a head is filling; returns the page, and the offset on it.
-    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16), FsError> {
-        let params = self.params;
-        let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
-        let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
-        open.payload.resize(params.payload as usize, 0);
-        let (start, end) = (open.used, open.used + bytes.len());
-        let Some(place) = open.payload.get_mut(start..end) else { return Err(Errno::Invalid.into()) };
-        place.copy_from_slice(bytes);
-        open.used = end;
-        open.descs.push(desc);
-        Ok((params.page(block, index), len16(start)))
-    }
-
-    /// True if the page that a head is filling holds data of this inode.
-    pub(crate) fn gathers(&self, head: usize, ino: u32) -> bool {
-        let is_it = |desc: &Desc| desc.kind.is_of_block() && desc.id == ino;
-        self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
-    }
-
-    /// True if the page that a head is filling holds nodes of this inode.
-    pub(crate) fn gathers_nodes(&self, head: usize, ino: u32) -> bool {
-        let is_it = |desc: &Desc| desc.kind == ChunkKind::Node && desc.index == ino;
-        self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
-    }
-
-    /// Programs the page that a head is filling, full or not; `commit` marks it as the end of an fsync.
-    ///
-    /// If the chip says that the program failed, the page goes to a new block and its chunks are reported
-    /// as moved.
-    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
-        self.program_page(head, commit)?;
-        if let Some(open) = self.heads.get_mut(head) {
-            open.passed.clear();
-        }
-        Ok(())
-    }
-
-    /// The same for a page after which earlier ones may be needed once more.
-    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
-        let params = self.params;
-        loop {
-            let Some(open) = self.heads.get(head) else { return Ok(()) };
-            let Some((block, index)) = open.place else { return Ok(()) };
-            if open.descs.is_empty() {
-                return Ok(());
-            }
-            let tag = self.tag(open.kind, &open.descs, commit);
-            debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
-            let page = params.page(block, index);
-            let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
-            let done = self.flash.program(page, &tag, &mut open.payload);
-            self.seq += 1;
-            self.taken.pages += 1;
-            match done {
-                Ok(()) => {
-                    open.used = 0;
-                    open.descs.clear();
-                    open.payload.fill(0);
-                    if tag.log.is_counted() {
-                        open.kept = index + 1;
-                    }
-                    open.place = Some((block, index + 1)).filter(|_| index + 1 < params.pages_per_block);
-                    let is_full = open.place.is_none();
-                    self.count(&tag);
-                    return if is_full { self.seal(block) } else { Ok(()) };
-                }
-                Err(NandError::ProgramFailed(_)) => self.move_page(head, block, page, &tag)?,
-                Err(error) => return Err(device(error)),
-            }
-        }
-    }
-
-    /// Counts a page that recovery would read, and remembers its promise. A cut must not destroy counted pages.
-    fn count(&mut self, tag: &Tag) {
-        // With those written ahead, recovery reads no more than after a cut at the end of the checkpoint.
-        self.epoch.scan_pages += u32::from(tag.log.is_scanned() && !self.epoch.ahead);
-        if tag.log.is_counted() {
-            self.epoch.turns += 1;
-            self.epoch.before = tag.promise(self.promising);
-        }
-    }
-
-    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
-        self.report_failing(block);
-        let place = self.move_passed(head)?;
-        self.resume(head, Some(place));
-        let (fresh, index) = place;
-        self.tell_moved(&tag.descs, page, self.params.page(fresh, index));
-        Ok(())
-    }
-
-    /// Notes that the chunks of a page went to another one.
-    fn tell_moved(&mut self, descs: &[Desc], page: u32, to_page: u32) {
-        for (offset, desc) in chunks(descs) {
-            let from = Addr { page, offset, len: desc.len };
-            self.events.push_back(Event::Moved { desc, from, to: Addr { page: to_page, ..from } });
-        }
-    }
-
-    /// The head with this page in its buffer.
-    fn buffered(&self, page: u32) -> Option<&Head> {
-        let here = |(block, index)| self.params.page(block, index) == page;
-        self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
-    }
-
-    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A
-    /// file's block may be compressed there.
-    pub(crate) fn read_as<T>(
-        &mut self,
-        addr: Addr,
-        kind: ChunkKind,
-        id: u32,
-        take: impl FnOnce(&[u8], Desc) -> T,
-    ) -> Result<T, FsError> {
-        let Addr { page, offset, len } = addr;
-        let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));
-        let goes_on = self.params.packs && kind.is_block();
-        let payload = self.params.payload as usize;
-        if page == 0 || page >= self.params.pages() || start >= payload || (end > payload && !goes_on) {
-            return Err(Damage::Address { page, offset, len }.into());
-        }
-        let not_there = Damage::NotThere { page, offset };
-        let is_kind = |found: ChunkKind| found == kind || (kind == ChunkKind::Data && found.is_block());
-        let is_it = |desc: &Desc| is_kind(desc.kind) && desc.id == id && desc.len == len;
-        let find = |descs: &[Desc]| chunks(descs).find(|(at, desc)| *at == offset && is_it(desc));
-        let tags = self.params.tags;
-        let part = |payload: &[u8], count: usize| {
-            let end = if goes_on { end.min(tags.room(count)) } else { end };
-            payload.get(start..end).map(<[u8]>::to_vec)
-        };
-        let (desc, mut bytes) = if let Some(head) = self.buffered(page) {
-            let (_, desc) = find(&head.descs).ok_or(not_there)?;
-            if let Some(bytes) = head.payload.get(start..end).filter(|_| end <= tags.room(head.descs.len())) {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(&head.payload, head.descs.len()).ok_or(not_there)?)
-        } else {
-            let found = self.flash.read(page)?;
-            let (_, desc) = find(&found.tag.descs).ok_or(not_there)?;
-            let count = found.tag.descs.len();
-            if let Some(bytes) =
-                found.payload().get(start..end).filter(|_| !goes_on || end <= tags.room(count))
-            {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(found.payload(), count).ok_or(not_there)?)
-        };
-        self.read_rest(page, &desc, &mut bytes)?;
-        Ok(take(&bytes, desc))
-    }
-
-    /// Reads the chunk of a block of a file or directory, and hands it to `take` with its kind.
-    pub(crate) fn read_block<T>(
-        &mut self,
-        addr: Addr,
-        ino: u32,
-        index: u32,
-        take: impl FnOnce(&[u8], ChunkKind) -> T,
-    ) -> Result<T, FsError> {
-        let taken = self.read_as(addr, ChunkKind::Data, ino, |bytes, desc| {
-            (desc.index == index).then(|| take(bytes, desc.kind))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
-    }
-
-    /// The same with the whole descriptor.
-    pub(crate) fn read<T>(
-        &mut self,
-        addr: Addr,
-        want: &Desc,
-        take: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, FsError> {
-        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
-            (desc.index == want.index).then(|| take(bytes))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
+            blocks: Blocks::new(params, policies.victim(&params)?),
+            leveler: Leveler::new(policies.swap(superblock.endurance)?),
+            roots,
+            recorded: Recorded { superblock, limits: Limits::of(&params), clean: false, checkpoints: 0 },
+            reach: Reach::of(&pages),
+            status: Status { life: Life::Lasting, read_only: false },
+            placer: Placer::new(&policies, &params),
+            cleaner: Cleaner::default(),
+            patrol: Patrol::resume(Rounds::default()),
+            pages,
+        })
     }
 }

@@ -68,13 +68,13 @@ impl Shape {
 
 impl Volume<'_> {
     pub(crate) fn shape(&self) -> Shape {
-        Shape { fanout: self.params.fanout().into() }
+        Shape { fanout: self.log.params.fanout().into() }
     }
 
     /// The pointers of an index node of this inode and height. Heights fall by one from parent to child and every node
     /// names its inode: so no damage can lead in a circle or into another file.
     fn expect_index(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
-        let index = self.nodes.index(&mut self.log, nid)?;
+        let index = self.files.nodes.index(&mut self.log.pages, nid)?;
         if index.owner == ino && index.height() == height {
             Ok(&index.body)
         } else {
@@ -91,7 +91,7 @@ impl Volume<'_> {
 
     /// The block map of an inode that is being changed; changes in data tags need no other note.
     fn map_mut(&mut self, ino: u32) -> Result<&mut Map> {
-        match &mut self.nodes.inode_mut(&mut self.log, ino)?.body {
+        match &mut self.files.nodes.inode_mut(&mut self.log.pages, ino)?.body {
             Body::Mapped(map) => Ok(map),
             Body::Inline(_) => Err(Damage::NodeKind(ino).into()),
         }
@@ -146,7 +146,7 @@ impl Volume<'_> {
     }
 
     fn set_child(&mut self, nid: u32, slot: u64, child: u32) -> Result<()> {
-        match &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+        match &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body {
             IndexBody::Nodes { children, .. } => {
                 grow_to(children, slot);
                 children[size(slot)] = child;
@@ -188,7 +188,9 @@ impl Volume<'_> {
         let last = old.children.first().copied().unwrap_or(0);
         if last != 0 {
             units.resize(fanout - 1, Addr::NONE);
-            if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut self.log, last)?.body {
+            if let IndexBody::Blocks(blocks) =
+                &mut self.files.nodes.index_mut(&mut self.log.pages, last)?.body
+            {
                 units.append(blocks);
             }
         }
@@ -197,7 +199,7 @@ impl Volume<'_> {
         let mut children = Vec::new();
         children.push(self.add_index(first)?);
         if last != 0 {
-            self.nodes.index_mut(&mut self.log, last)?.body = IndexBody::Blocks(rest);
+            self.files.nodes.index_mut(&mut self.log.pages, last)?.body = IndexBody::Blocks(rest);
             children.push(last);
         }
         Ok(children)
@@ -207,7 +209,8 @@ impl Volume<'_> {
         let mut units = old.children;
         let last = if units.len() == fanout { units.pop().unwrap_or(0) } else { 0 };
         if last != 0
-            && let IndexBody::Nodes { children, .. } = &mut self.nodes.index_mut(&mut self.log, last)?.body
+            && let IndexBody::Nodes { children, .. } =
+                &mut self.files.nodes.index_mut(&mut self.log.pages, last)?.body
         {
             units.append(children);
         }
@@ -216,7 +219,7 @@ impl Volume<'_> {
         let mut children = Vec::new();
         children.push(self.add_index(Index { owner: ino, body: nodes(units) })?);
         if last != 0 {
-            self.nodes.index_mut(&mut self.log, last)?.body = nodes(rest);
+            self.files.nodes.index_mut(&mut self.log.pages, last)?.body = nodes(rest);
             children.push(last);
         }
         Ok(children)
@@ -226,7 +229,7 @@ impl Volume<'_> {
     pub(crate) fn map_get(&mut self, ino: u32, block: u32) -> Result<Addr> {
         let addr = match self.locate(ino, block.into(), false)? {
             Place::Direct(slot) => self.map(ino)?.and_then(|map| map.direct.get(size(slot))).copied(),
-            Place::Node(nid, slot) => match &self.nodes.index(&mut self.log, nid)?.body {
+            Place::Node(nid, slot) => match &self.files.nodes.index(&mut self.log.pages, nid)?.body {
                 IndexBody::Blocks(blocks) => blocks.get(size(slot)).copied(),
                 IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
             },
@@ -237,7 +240,7 @@ impl Volume<'_> {
 
     /// Notes that a block waits to be written: the node with its pointer will have to be, too.
     pub(crate) fn soil_pointer(&mut self, ino: u32, block: u32) -> Result<()> {
-        if self.cache.is_dirty(ino, block) {
+        if self.files.cache.is_dirty(ino, block) {
             return Ok(());
         }
         let nid = match self.locate(ino, block.into(), false)? {
@@ -245,14 +248,14 @@ impl Volume<'_> {
             Place::Node(nid, _) => nid,
             Place::Nowhere => return Ok(()),
         };
-        self.nodes.touch(&mut self.log, nid)
+        self.files.nodes.touch(&mut self.log.pages, nid)
     }
 
     /// Points a block at another chunk and returns the one it had, which is not released here.
     pub(crate) fn map_put(&mut self, ino: u32, block: u32, addr: Addr) -> Result<Addr> {
         let list = match self.locate(ino, block.into(), addr != Addr::NONE)? {
             Place::Direct(slot) => Some((&mut self.map_mut(ino)?.direct, slot)),
-            Place::Node(nid, slot) => match &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+            Place::Node(nid, slot) => match &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body {
                 IndexBody::Blocks(blocks) => Some((blocks, slot)),
                 IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
             },
@@ -266,22 +269,23 @@ impl Volume<'_> {
     }
 
     fn count_block(&mut self, ino: u32, old: Addr, new: Addr) -> Result<()> {
-        let (before, after) = (self.params.charge(old), self.params.charge(new));
+        let (before, after) = (self.log.params.charge(old), self.log.params.charge(new));
         if before != after {
-            let inode = self.nodes.inode_mut(&mut self.log, ino)?;
+            let inode = self.files.nodes.inode_mut(&mut self.log.pages, ino)?;
             // Counts of a damaged volume may be lower than the truth.
             inode.blocks = (inode.blocks + after).saturating_sub(before);
-            self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
+            self.files.data_blocks =
+                (self.files.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
         }
         Ok(())
     }
 
     /// Pointers in long form in the node that holds a block's pointer.
     pub(crate) fn odd_pointers(&mut self, ino: u32, block: u32) -> Result<usize> {
-        let params = self.params;
+        let params = self.log.params;
         let list = match self.locate(ino, block.into(), false)? {
             Place::Direct(_) => self.map(ino)?.map(|map| &map.direct),
-            Place::Node(nid, _) => match &self.nodes.index(&mut self.log, nid)?.body {
+            Place::Node(nid, _) => match &self.files.nodes.index(&mut self.log.pages, nid)?.body {
                 IndexBody::Blocks(blocks) => Some(blocks),
                 IndexBody::Nodes { .. } => None,
             },
@@ -301,7 +305,7 @@ impl Volume<'_> {
         {
             return Ok(Some(found));
         }
-        let mut nodes = self.params.blocks_most().saturating_mul(HEIGHT_MAX.into());
+        let mut nodes = self.log.params.blocks_most().saturating_mul(HEIGHT_MAX.into());
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             if *nid != 0
@@ -369,7 +373,7 @@ impl Volume<'_> {
     /// The same below an index node; true if the node is gone.
     fn unmap_under(&mut self, ino: u32, nid: u32, start: u64, from: u64, to: u64) -> Result<bool> {
         let shape = self.shape();
-        let index = self.nodes.index(&mut self.log, nid)?.clone();
+        let index = self.files.nodes.index(&mut self.log.pages, nid)?.clone();
         match index.body {
             IndexBody::Blocks(blocks) => {
                 for (slot, addr) in (0..).zip(blocks) {
@@ -377,7 +381,9 @@ impl Volume<'_> {
                     if addr == Addr::NONE || block < from || block >= to {
                         continue;
                     }
-                    if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+                    if let IndexBody::Blocks(blocks) =
+                        &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body
+                    {
                         blocks[size(slot)] = Addr::NONE;
                     }
                     self.count_block(ino, addr, Addr::NONE)?;
@@ -398,7 +404,7 @@ impl Volume<'_> {
                 }
             }
         }
-        if !self.nodes.index(&mut self.log, nid)?.is_empty() {
+        if !self.files.nodes.index(&mut self.log.pages, nid)?.is_empty() {
             return Ok(false);
         }
         self.pend(ino).needs_checkpoint = true;

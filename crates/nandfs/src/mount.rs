@@ -11,14 +11,15 @@ use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::ids::Ids;
-use crate::log::{Log, Spare};
+use crate::log::Life;
 use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
+use crate::pages::{Pages, Spare};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
-use crate::volume::{Life, Volume};
+use crate::volume::Volume;
 
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
@@ -75,16 +76,16 @@ pub(crate) fn format(
     let heads = policies.heads(&params);
     let params = superblock.params(params)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
-    let log = Log::new(Flash::new(AnyChip::lend(nand), &params), params, heads.into());
+    let log = Pages::new(Flash::new(AnyChip::lend(nand), &params), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
-    volume.patrol = Patrol::resume(rounds);
+    volume.log.patrol = Patrol::resume(rounds);
     volume.prepare_blocks(options.erased, progress)?;
     for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
         let mut directory = empty_directory(nid, perm, nlink, options.created);
         (directory.uid, directory.gid) = options.owner;
-        volume.nodes.add_at(nid, inode_node(directory));
+        volume.files.nodes.add_at(nid, inode_node(directory));
     }
     // The first blocks are taken before any checkpoint names a window: nothing can be lost yet.
     volume.first_checkpoint()
@@ -99,34 +100,34 @@ impl Volume<'_> {
     /// Finds the bad blocks, erases the rest, and opens a first window: bad blocks all over a chip change every page of
     /// the table of blocks, and all of these are written at once.
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
-        let blocks = self.params.blocks;
+        let blocks = self.log.params.blocks;
         let (mut good, mut anchors, mut table_pages, mut leaf) = (0, 0, 0, None);
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
             }
-            let bad = self.log.flash.is_bad(block)? || !(erased || self.log.erase(block)?);
-            while self.log.next_event().is_some() {}
+            let bad = self.log.pages.flash.is_bad(block)? || !(erased || self.log.pages.erase(block)?);
+            while self.log.pages.next_event().is_some() {}
             let state = match (bad, block < ANCHOR_BLOCKS) {
                 (true, _) => State::Bad,
                 (false, true) => State::Anchor,
                 (false, false) => State::Erased,
             };
-            self.blocks.free += u32::from(state == State::Erased);
+            self.log.blocks.free += u32::from(state == State::Erased);
             anchors += u32::from(state == State::Anchor);
             if state == State::Erased {
                 good += 1;
-                let tables = (table_pages / self.params.pages_per_block) as usize;
-                if self.log.window.len() < self.window_max.min(FIRST_WINDOW) + tables {
-                    self.log.window.push_back(Spare { block, erased: true });
+                let tables = (table_pages / self.log.params.pages_per_block) as usize;
+                if self.log.pages.window.len() < self.log.reach.window_max.min(FIRST_WINDOW) + tables {
+                    self.log.pages.window.push_back(Spare { block, erased: true });
                 }
                 continue;
             }
-            let own = Some(block / self.blocks.table.per_leaf());
+            let own = Some(block / self.log.blocks.table.per_leaf());
             table_pages += u32::from(core::mem::replace(&mut leaf, own) != own);
             // Counting starts here: so far the table says that every block is free.
-            self.blocks.free += 1;
-            self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;
+            self.log.blocks.free += 1;
+            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = state)?;
         }
         progress(blocks.into(), blocks.into());
         if good < 32 {
@@ -147,26 +148,26 @@ impl Volume<'_> {
 /// Mounts.
 pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'_>> {
     let (mut volume, checkpoint) = load(nand, options)?;
-    if !volume.read_only {
+    if !volume.log.status.read_only {
         // Blocks stored without the method would count as ones that do not compress.
-        volume.packer.usual.check()?;
+        volume.files.packer.usual.check()?;
     }
-    if !volume.read_only && !checkpoint.may_be_written(&volume.roots) {
+    if !volume.log.status.read_only && !checkpoint.may_be_written(&volume.log.roots) {
         return Err(Damage::Root(
             "the checkpoint contradicts itself: check the volume, or mount it read-only",
         )
         .into());
     }
-    if volume.clean {
+    if volume.log.recorded.clean {
         // A copy that is missing is written again at once: the other alone would be one page to lose.
-        if !volume.read_only && !volume.roots.is_whole() {
+        if !volume.log.status.read_only && !volume.log.roots.is_whole() {
             volume.repeat_clean()?;
         }
         volume.call_guarded();
         return Ok(volume);
     }
     let without_parity = volume.recover(&checkpoint)?;
-    if !volume.read_only {
+    if !volume.log.status.read_only {
         if let Some((_, first)) = volume.losses().first() {
             let text = format!("{first}: mount the volume read-only, or repair it");
             return Err(FsError::new(Errno::Io, text));
@@ -185,7 +186,7 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
         }
         // One in a call, or in idle time.
         for block in without_parity {
-            volume.log.flash.medium.call_tired(block);
+            volume.log.pages.flash.medium.call_tired(block);
         }
         volume.call_guarded();
         // A cut before all had moved that another cut left: copies of parity must not become ever more.
@@ -199,8 +200,8 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
 impl Volume<'_> {
     /// Has blocks moved if their only parity is in copies from before the mount.
     fn call_guarded(&mut self) {
-        for block in self.log.guarded() {
-            self.log.flash.medium.call_tired(block);
+        for block in self.log.pages.guarded() {
+            self.log.pages.flash.medium.call_tired(block);
         }
     }
 
@@ -233,43 +234,44 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     // An older one must not take its place: its pages may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
-    let log = Log::new(flash, params, heads.into());
+    let log = Pages::new(flash, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
-    if checkpoint.worn_out || volume.roots.are_at_last_block() {
-        volume.life = Life::Over;
+    if checkpoint.worn_out || volume.log.roots.are_at_last_block() {
+        volume.log.status.life = Life::Over;
     }
-    volume.read_only = options.read_only || volume.superblock.read_only || volume.is_worn_out();
-    volume.clean = checkpoint.clean;
-    volume.checkpoints = checkpoint.number;
-    volume.data_blocks = checkpoint.data_blocks;
-    volume.patrol = Patrol::resume(checkpoint.rounds);
-    volume.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
-    volume.log.seq = checkpoint.seq + 1;
-    if !volume.read_only {
+    volume.log.status.read_only =
+        options.read_only || volume.log.recorded.superblock.read_only || volume.is_worn_out();
+    volume.log.recorded.clean = checkpoint.clean;
+    volume.log.recorded.checkpoints = checkpoint.number;
+    volume.files.data_blocks = checkpoint.data_blocks;
+    volume.log.patrol = Patrol::resume(checkpoint.rounds);
+    volume.log.blocks.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
+    volume.log.pages.seq = checkpoint.seq + 1;
+    if !volume.log.status.read_only {
         volume.watch_reads();
     }
-    volume.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
-    volume.nodes.inodes = checkpoint.inodes;
-    volume.nodes.bytes = checkpoint.node_bytes;
-    (volume.nodes.table.roots, volume.nodes.table.height) = checkpoint.node_roots.clone();
-    volume.nodes.root_inode = checkpoint.root_inode;
-    volume.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
-    volume.blocks.free = checkpoint.free_blocks;
-    volume.blocks.bad = checkpoint.bad_blocks;
-    volume.blocks.clock = checkpoint.clock;
-    volume.blocks.failing.clone_from(&checkpoint.failing);
-    volume.blocks.dying.clone_from(&checkpoint.dying);
-    volume.blocks.lost_dead = checkpoint.lost_dead;
-    (volume.blocks.table.roots, volume.blocks.table.height) = checkpoint.block_roots.clone();
-    volume.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
+    volume.files.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
+    volume.files.nodes.inodes = checkpoint.inodes;
+    volume.files.nodes.bytes = checkpoint.node_bytes;
+    (volume.files.nodes.table.roots, volume.files.nodes.table.height) = checkpoint.node_roots.clone();
+    volume.files.nodes.root_inode = checkpoint.root_inode;
+    volume.files.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
+    volume.log.blocks.free = checkpoint.free_blocks;
+    volume.log.blocks.bad = checkpoint.bad_blocks;
+    volume.log.blocks.clock = checkpoint.clock;
+    volume.log.blocks.failing.clone_from(&checkpoint.failing);
+    volume.log.blocks.dying.clone_from(&checkpoint.dying);
+    volume.log.blocks.lost_dead = checkpoint.lost_dead;
+    (volume.log.blocks.table.roots, volume.log.blocks.table.height) = checkpoint.block_roots.clone();
+    volume.log.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
     volume.trim();
-    volume.log.window = checkpoint.window.iter().copied().collect();
-    volume.log.guard(&checkpoint.copies, &checkpoint.guarded);
+    volume.log.pages.window = checkpoint.window.iter().copied().collect();
+    volume.log.pages.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {
-        volume.nodes.ids.checkpointed();
+        volume.files.nodes.ids.checkpointed();
         for (head, place) in checkpoint.heads.iter().enumerate() {
-            volume.log.resume(head, *place);
+            volume.log.pages.resume(head, *place);
         }
     }
     Ok((volume, checkpoint))

@@ -89,7 +89,7 @@ impl Volume<'_> {
                 return Err(Errno::Invalid.into());
             }
         }
-        self.claim(u64::from(self.params.node) * 2)?;
+        self.claim(u64::from(self.log.params.node) * 2)?;
         let is_dir = new.kind == FileKind::Dir;
         let xattr = self.inherited(dir)?;
         let ino = self.add_inode(Inode {
@@ -174,7 +174,7 @@ impl Volume<'_> {
             self.names.touch(dir, RELINKED);
         }
         match gone {
-            true if self.held.contains_key(&ino) => {
+            true if self.files.held.contains_key(&ino) => {
                 let kind = self.inode(ino)?.kind;
                 self.dir_insert(ORPHANS, orphan_name(ino).as_bytes(), ino, kind)
             }
@@ -315,24 +315,24 @@ impl Volume<'_> {
 
     /// Takes an inode away with all that belongs to it.
     pub(crate) fn destroy(&mut self, ino: u32) -> Result<()> {
-        self.cache.discard(ino, 0, u32::MAX);
+        self.files.cache.discard(ino, 0, u32::MAX);
         self.destroy_hidden(ino)?;
         self.unmap(ino, 0, u64::MAX)?;
         self.remove_node(ino)?;
-        self.pending.remove(&ino);
+        self.files.pending.remove(&ino);
         Ok(())
     }
 
     /// Ends a hold; an inode without a name goes with its last.
     pub(crate) fn release_node(&mut self, ino: u32) -> Result<()> {
-        match self.held.get_mut(&ino) {
+        match self.files.held.get_mut(&ino) {
             Some(count) if *count > 1 => {
                 *count -= 1;
                 Ok(())
             }
             Some(_) => {
-                self.held.remove(&ino);
-                if self.read_only || self.inode(ino)?.nlink > 0 {
+                self.files.held.remove(&ino);
+                if self.log.status.read_only || self.inode(ino)?.nlink > 0 {
                     return Ok(());
                 }
                 self.begin()?;
@@ -356,7 +356,7 @@ impl Volume<'_> {
             // A damaged list must not take named inodes away.
             let is_orphan = |listed: &&Listed| listed.name == orphan_name(listed.ino).as_bytes();
             let orphans = batch.iter().filter(is_orphan).map(|listed| listed.ino);
-            found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.held.contains_key(ino));
+            found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.files.held.contains_key(ino));
             self.count_bucket(ORPHANS, &mut buckets)?;
             at = next;
         }

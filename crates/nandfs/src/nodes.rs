@@ -13,9 +13,9 @@ use crate::addr::Addr;
 use crate::codec::len32;
 use crate::error::Damage;
 use crate::ids::{FIRST_NID, Ids};
-use crate::log::Log;
 use crate::node::{Index, Inode, Node};
 use crate::pack::Compression;
+use crate::pages::Pages;
 use crate::params::Params;
 use crate::table::Table;
 use crate::tag::{ChunkKind, desc};
@@ -213,11 +213,11 @@ impl Nodes {
     }
 
     /// The place of a node on the chip.
-    pub(crate) fn addr(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr, FsError> {
         if nid == ROOT {
             return Ok(self.root_inode);
         }
-        Ok(Addr::from_u64(u64::from_le_bytes(self.table.get(log, nid)?)))
+        Ok(Addr::from_u64(u64::from_le_bytes(self.table.get(pages, nid)?)))
     }
 
     pub(crate) fn set_addr(&mut self, nid: u32, addr: Addr) {
@@ -228,7 +228,7 @@ impl Nodes {
         self.table.set(nid, addr.to_u64().to_le_bytes());
     }
 
-    fn cached(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&mut Cached, FsError> {
+    fn cached(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Cached, FsError> {
         self.tick += 1;
         if self.lost.contains_key(&nid) {
             return Err(Damage::Lost(nid).into());
@@ -237,8 +237,8 @@ impl Nodes {
             if self.memory > self.limit {
                 self.trim(self.limit);
             }
-            let node = self.read(log, nid)?;
-            let stored = self.addr(log, nid)?.len;
+            let node = self.read(pages, nid)?;
+            let stored = self.addr(pages, nid)?.len;
             self.insert(nid, node, stored.into());
         }
         let tick = self.tick;
@@ -248,8 +248,8 @@ impl Nodes {
     }
 
     /// True if the node is an inode.
-    pub(crate) fn is_inode(&mut self, log: &mut Log<'_>, nid: u32) -> Result<bool, FsError> {
-        Ok(matches!(self.cached(log, nid)?.node, Node::Inode(_)))
+    pub(crate) fn is_inode(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<bool, FsError> {
+        Ok(matches!(self.cached(pages, nid)?.node, Node::Inode(_)))
     }
 
     /// True if the node is in memory.
@@ -263,24 +263,24 @@ impl Nodes {
     }
 
     /// A node as it is on the chip.
-    pub(crate) fn read(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Node, FsError> {
-        let addr = self.addr(log, nid)?;
+    pub(crate) fn read(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node, FsError> {
+        let addr = self.addr(pages, nid)?;
         if !addr.is_stored() {
             return Err(Damage::NoNode(nid).into());
         }
-        self.read_at(log, nid, addr, None)
+        self.read_at(pages, nid, addr, None)
     }
 
     /// The node at an address; `owner` is not checked when not given.
     pub(crate) fn read_at(
         &mut self,
-        log: &mut Log<'_>,
+        pages: &mut Pages<'_>,
         nid: u32,
         addr: Addr,
         owner: Option<u32>,
     ) -> Result<Node, FsError> {
         let params = self.params;
-        let (node, found) = log
+        let (node, found) = pages
             .read_as(addr, ChunkKind::Node, nid, |bytes, desc| (Node::decode(bytes, &params), desc.index))?;
         let node = node.ok_or(Damage::Node(nid))?;
         if node.owner(nid) != found || owner.is_some_and(|owner| owner != found) {
@@ -306,32 +306,32 @@ impl Nodes {
         }
     }
 
-    pub(crate) fn inode(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&Inode, FsError> {
-        match &self.cached(log, ino)?.node {
+    pub(crate) fn inode(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&Inode, FsError> {
+        match &self.cached(pages, ino)?.node {
             Node::Inode(inode) => Ok(inode),
             Node::Index(_) => Err(Damage::NodeKind(ino).into()),
         }
     }
 
     /// The same, about to be changed.
-    pub(crate) fn inode_mut(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&mut Inode, FsError> {
-        self.touch(log, ino)?;
+    pub(crate) fn inode_mut(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&mut Inode, FsError> {
+        self.touch(pages, ino)?;
         match self.cache.get_mut(&ino).map(|cached| &mut cached.node) {
             Some(Node::Inode(inode)) => Ok(inode),
             _ => Err(Damage::NodeKind(ino).into()),
         }
     }
 
-    pub(crate) fn index(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&Index, FsError> {
-        match &self.cached(log, nid)?.node {
+    pub(crate) fn index(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&Index, FsError> {
+        match &self.cached(pages, nid)?.node {
             Node::Index(index) => Ok(index),
             Node::Inode(_) => Err(Damage::NodeKind(nid).into()),
         }
     }
 
     /// The same, about to be changed.
-    pub(crate) fn index_mut(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&mut Index, FsError> {
-        self.touch(log, nid)?;
+    pub(crate) fn index_mut(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Index, FsError> {
+        self.touch(pages, nid)?;
         match self.cache.get_mut(&nid).map(|cached| &mut cached.node) {
             Some(Node::Index(index)) => Ok(index),
             _ => Err(Damage::NodeKind(nid).into()),
@@ -339,23 +339,23 @@ impl Nodes {
     }
 
     /// Marks a node changed.
-    pub(crate) fn touch(&mut self, log: &mut Log<'_>, nid: u32) -> Result<(), FsError> {
-        self.cached(log, nid)?;
+    pub(crate) fn touch(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<(), FsError> {
+        self.cached(pages, nid)?;
         self.soil(nid);
         Ok(())
     }
 
     /// Adds a new node under an unused id.
-    pub(crate) fn add(&mut self, log: &mut Log<'_>, node: Node) -> Result<u32, FsError> {
+    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, node: Node) -> Result<u32, FsError> {
         if let Some(page) = self.ids.page_to_look_at(self.table.per_leaf()) {
             // Ids on a page that cannot be read are left alone.
-            let unused = self.table.unused_on(log, page).unwrap_or_default();
+            let unused = self.table.unused_on(pages, page).unwrap_or_default();
             let cache = &self.cache;
             self.ids.found(unused.into_iter().filter(|nid| !cache.contains_key(nid)));
         }
         loop {
             let nid = self.ids.take().ok_or(Errno::NoSpace)?;
-            match self.addr(log, nid) {
+            match self.addr(pages, nid) {
                 Ok(addr) if !addr.is_stored() && !self.has(nid) => {
                     self.add_at(nid, node);
                     return Ok(nid);
@@ -374,12 +374,12 @@ impl Nodes {
 
     /// Lowers the end of the ids to the last node; all nodes must have been written. True if pages of the table are of
     /// no use behind it.
-    pub(crate) fn lower_end(&mut self, log: &mut Log<'_>) -> bool {
+    pub(crate) fn lower_end(&mut self, pages: &mut Pages<'_>) -> bool {
         if !self.ids.begin_checkpoint() {
             return false;
         }
         let before = self.end();
-        self.ids.lower(self.table.end_of_use(log, before));
+        self.ids.lower(self.table.end_of_use(pages, before));
         let pages = |end: u32| end.div_ceil(self.table.per_leaf());
         pages(self.end()) < pages(before)
     }
@@ -393,14 +393,14 @@ impl Nodes {
     }
 
     /// A copy of a node as it is in memory.
-    pub(crate) fn current(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Node, FsError> {
-        Ok(self.cached(log, nid)?.node.clone())
+    pub(crate) fn current(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node, FsError> {
+        Ok(self.cached(pages, nid)?.node.clone())
     }
 
     /// Takes a node away; hands back the address it had on the chip, to be released.
-    pub(crate) fn remove(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
-        let addr = self.addr(log, nid)?;
-        let node = &self.cached(log, nid)?.node;
+    pub(crate) fn remove(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr, FsError> {
+        let addr = self.addr(pages, nid)?;
+        let node = &self.cached(pages, nid)?.node;
         let (owner, is_inode) = (node.owner(nid), matches!(node, Node::Inode(_)));
         self.inodes = self.inodes.saturating_sub(is_inode.into());
         self.ahead.remove(&(owner, nid));
@@ -436,9 +436,9 @@ impl Nodes {
     }
 
     /// Marks those of an inode changed that were written ahead: an fsync has to write them as well.
-    pub(crate) fn touch_ahead(&mut self, log: &mut Log<'_>, owner: u32) -> Result<(), FsError> {
+    pub(crate) fn touch_ahead(&mut self, pages: &mut Pages<'_>, owner: u32) -> Result<(), FsError> {
         while let Some((_, nid)) = self.ahead.range((owner, 0)..=(owner, u32::MAX)).next().copied() {
-            self.touch(log, nid)?;
+            self.touch(pages, nid)?;
             self.ahead.remove(&(owner, nid));
         }
         Ok(())

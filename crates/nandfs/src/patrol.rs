@@ -29,40 +29,42 @@ const READS_MOST: u8 = 15;
 impl Volume<'_> {
     /// Has reads of erase blocks counted.
     pub(crate) fn watch_reads(&mut self) {
-        let seed = self.log.seq;
-        self.log.flash.medium.sample_reads(SAMPLED, seed);
+        let seed = self.log.pages.seq;
+        self.log.pages.flash.medium.sample_reads(SAMPLED, seed);
     }
 
     /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
-        self.is_relieving() || self.log.flash.medium.has_tired() || self.log.flash.medium.has_samples()
+        self.is_relieving()
+            || self.log.pages.flash.medium.has_tired()
+            || self.log.pages.flash.medium.has_samples()
     }
 
     /// True if the newest checkpoint has another place.
     pub(crate) fn is_patrol_unsaved(&self) -> bool {
-        self.patrol.unsaved_pages() > 0
+        self.log.patrol.unsaved_pages() > 0
     }
 
     /// Has a block moved by the patrol, if need be by that of a later mount.
     pub(crate) fn distrust(&mut self, block: u32) -> Result<()> {
-        if self.blocks.get(&mut self.log, block)?.state == State::Used {
-            self.blocks.update(&mut self.log, block, |usage| usage.reads = READS_MOST)?;
+        if self.log.blocks.get(&mut self.log.pages, block)?.state == State::Used {
+            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.reads = READS_MOST)?;
         }
         Ok(())
     }
 
     /// Charges reads to their blocks; a block that was read too often is to be moved.
     fn charge_reads(&mut self) -> Result<()> {
-        for block in self.log.flash.medium.take_samples() {
-            let usage = self.blocks.get(&mut self.log, block)?;
+        for block in self.log.pages.flash.medium.take_samples() {
+            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
             if usage.state != State::Used {
                 continue;
             }
-            let usage = self.blocks.update(&mut self.log, block, |usage| {
+            let usage = self.log.blocks.update(&mut self.log.pages, block, |usage| {
                 usage.reads = usage.reads.saturating_add(1).min(READS_MOST);
             })?;
             if usage.reads == READS_MOST {
-                self.log.flash.medium.call_tired(block);
+                self.log.pages.flash.medium.call_tired(block);
             }
         }
         Ok(())
@@ -73,7 +75,7 @@ impl Volume<'_> {
         if !self.has_weak() {
             return Ok(false);
         }
-        if self.clean {
+        if self.log.recorded.clean {
             self.mark_in_use()?;
         }
         self.charge_reads()?;
@@ -87,12 +89,12 @@ impl Volume<'_> {
         if self.mend_one()? {
             return Ok(true);
         }
-        let (now, pages) = (self.now().seconds, self.params.pages());
-        if !self.patrol.is_due(now, pages) {
+        let (now, pages) = (self.now().seconds, self.log.params.pages());
+        if !self.log.patrol.is_due(now, pages) {
             return Ok(false);
         }
         self.patrol_pages(&mut Scrubbed::default())?;
-        if self.patrol.is_save_due(pages) {
+        if self.log.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
         Ok(true)
@@ -100,7 +102,7 @@ impl Volume<'_> {
 
     /// Makes a checkpoint for the patrol's place.
     pub(crate) fn save_patrol(&mut self) -> Result<()> {
-        if self.clean {
+        if self.log.recorded.clean {
             return self.repeat_clean();
         }
         self.make_room(0)?;
@@ -110,67 +112,67 @@ impl Volume<'_> {
     /// Begins a pass that is to be gone through at once.
     pub(crate) fn begin_scrub(&mut self) {
         let now = self.now().seconds;
-        self.patrol.begin(now);
-        if !self.read_only {
+        self.log.patrol.begin(now);
+        if !self.log.status.read_only {
             // Uncounted blocks cannot be moved.
-            self.blocks.look(&mut self.log);
+            self.log.blocks.look(&mut self.log.pages);
         }
     }
 
     /// Does a piece of such a pass, which moves weak blocks unless the volume is mounted for reading only; done and
     /// all, in log pages.
     pub(crate) fn scrub_some(&mut self, found: &mut Scrubbed) -> Result<(u32, u32)> {
-        let pages = self.params.pages();
-        let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.patrol.rounds();
-        let rebuilt = self.log.flash.medium.rebuilt_pages();
-        if self.read_only {
-            while self.log.flash.medium.take_tired().is_some() {
+        let pages = self.log.params.pages();
+        let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.log.patrol.rounds();
+        let rebuilt = self.log.pages.flash.medium.rebuilt_pages();
+        if self.log.status.read_only {
+            while self.log.pages.flash.medium.take_tired().is_some() {
                 found.weak_blocks += 1;
             }
             // Reads are charged to nobody; a volume that could be written to until now counted them.
-            self.log.flash.medium.take_samples();
+            self.log.pages.flash.medium.take_samples();
             self.patrol_pages(found)?;
-        } else if !self.mend_one()? && self.patrol.rounds().page < pages {
+        } else if !self.mend_one()? && self.log.patrol.rounds().page < pages {
             self.patrol_pages(found)?;
         }
-        found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
-        self.patrol.count_bits(self.log.flash.medium.corrected_bits());
-        found.corrected_bits += self.patrol.rounds().corrected_bits - bits;
-        found.rebuilt_pages += self.log.flash.medium.rebuilt_pages() - rebuilt;
+        found.weak_blocks += self.log.patrol.rounds().moved_blocks - moved;
+        self.log.patrol.count_bits(self.log.pages.flash.medium.corrected_bits());
+        found.corrected_bits += self.log.patrol.rounds().corrected_bits - bits;
+        found.rebuilt_pages += self.log.pages.flash.medium.rebuilt_pages() - rebuilt;
         let rest = u32::from(self.has_weak());
-        let page = self.patrol.rounds().page;
+        let page = self.log.patrol.rounds().page;
         Ok((page - rest.min(page), pages))
     }
 
     /// The end of such a pass.
     pub(crate) fn end_scrub(&mut self) -> Result<()> {
-        if self.read_only { Ok(()) } else { self.save_patrol() }
+        if self.log.status.read_only { Ok(()) } else { self.save_patrol() }
     }
 
     /// Reads the next pages of the pass.
     fn patrol_pages(&mut self, found: &mut Scrubbed) -> Result<()> {
-        if self.patrol.rounds().page == 0 {
+        if self.log.patrol.rounds().page == 0 {
             self.patrol_roots(found)?;
-            self.patrol.move_to(self.params.page(ANCHOR_BLOCKS, 0));
+            self.log.patrol.move_to(self.log.params.page(ANCHOR_BLOCKS, 0));
         }
         let (mut read, mut passed) = (0, 0);
-        while read < PAGES && passed < BLOCKS && self.patrol.rounds().page < self.params.pages() {
-            let page = self.patrol.rounds().page;
-            let block = self.params.block_of(page);
-            let next = self.params.page(block + 1, 0);
+        while read < PAGES && passed < BLOCKS && self.log.patrol.rounds().page < self.log.params.pages() {
+            let page = self.log.patrol.rounds().page;
+            let block = self.log.params.block_of(page);
+            let next = self.log.params.page(block + 1, 0);
             if !self.is_patrolled(block) || self.patrol_page(block, found)? {
                 self.patrol_parity(block)?;
                 self.count_lost(block, found);
-                self.patrol.move_to(next);
+                self.log.patrol.move_to(next);
                 passed += 1;
             } else {
-                self.patrol.move_to(page + 1);
+                self.log.patrol.move_to(page + 1);
                 read += 1;
             }
         }
-        self.patrol.count_bits(self.log.flash.medium.corrected_bits());
-        if self.patrol.rounds().page >= self.params.pages() {
-            self.patrol.end_pass();
+        self.log.patrol.count_bits(self.log.pages.flash.medium.corrected_bits());
+        if self.log.patrol.rounds().page >= self.log.params.pages() {
+            self.log.patrol.end_pass();
         }
         Ok(())
     }
@@ -178,22 +180,22 @@ impl Volume<'_> {
     /// True if a block holds something. The roots' own are looked at apart.
     pub(crate) fn is_patrolled(&mut self, block: u32) -> bool {
         // Blocks on an unreadable page of the table are unknown: they are read, too.
-        let Ok(usage) = self.blocks.get(&mut self.log, block) else { return true };
+        let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { return true };
         let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
         if holds && usage.reads == READS_MOST {
-            self.log.flash.medium.call_tired(block);
+            self.log.pages.flash.medium.call_tired(block);
         }
-        holds && !self.roots.holds(block)
+        holds && !self.log.roots.holds(block)
     }
 
     /// Reads the patrol's next page; true if nothing follows in its block.
     fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
-        let page = self.patrol.rounds().page;
-        match self.log.flash.medium.read_anew(page) {
+        let page = self.log.patrol.rounds().page;
+        match self.log.pages.flash.medium.read_anew(page) {
             Ok(_) => found.pages += 1,
             Err(Fault::Erased(_)) => {
-                let index = self.params.shape.index_of(page);
-                return Ok(self.log.flash.next_programmed(block, index)?.is_none());
+                let index = self.log.params.shape.index_of(page);
+                return Ok(self.log.pages.flash.next_programmed(block, index)?.is_none());
             }
             Err(Fault::Chip(error)) => return Err(device(error)),
             Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
@@ -201,50 +203,53 @@ impl Volume<'_> {
                 found.unreadable.push(page);
             }
         }
-        Ok(page + 1 == self.params.page(block + 1, 0))
+        Ok(page + 1 == self.log.params.page(block + 1, 0))
     }
 
     /// Reads the parity of a block that is not filled any more; if some is missing, the block is to be moved.
     fn patrol_parity(&mut self, block: u32) -> Result<()> {
-        let may_hold = self.params.shape.parity() > 0 && !self.log.is_open(block);
-        if may_hold && self.is_patrolled(block) && !self.log.flash.medium.has_parity(block).map_err(device)? {
-            self.log.flash.medium.call_tired(block);
+        let may_hold = self.log.params.shape.parity() > 0 && !self.log.pages.is_open(block);
+        if may_hold
+            && self.is_patrolled(block)
+            && !self.log.pages.flash.medium.has_parity(block).map_err(device)?
+        {
+            self.log.pages.flash.medium.call_tired(block);
         }
         Ok(())
     }
 
     /// Counts the live bytes of a block's unreadable pages: those that its other pages do not hold.
     fn count_lost(&mut self, block: u32, found: &mut Scrubbed) {
-        if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
+        if found.unreadable.last().is_none_or(|page| self.log.params.block_of(*page) != block) {
             return;
         }
         let chunks = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
         let mut read = 0;
         for (addr, desc) in chunks {
             // A chunk may go on in a page that is lost.
-            if self.log.read(addr, &desc, |_| ()).is_ok() {
+            if self.log.pages.read(addr, &desc, |_| ()).is_ok() {
                 read += u64::from(addr.len);
             }
         }
         // Blocks on an unreadable page of the table are unknown.
-        let valid = self.blocks.get(&mut self.log, block).map_or(0, |usage| usage.valid);
+        let valid = self.log.blocks.get(&mut self.log.pages, block).map_or(0, |usage| usage.valid);
         found.lost_bytes += u64::from(valid).saturating_sub(read);
     }
 
     /// Reads anchors and records of checkpoints; weak ones are written anew.
     fn patrol_roots(&mut self, found: &mut Scrubbed) -> Result<()> {
-        if self.roots.are_sound(&mut self.log.flash.medium).map_err(device)? {
+        if self.log.roots.are_sound(&mut self.log.pages.flash.medium).map_err(device)? {
             return Ok(());
         }
         found.weak_roots = true;
-        if self.read_only {
+        if self.log.status.read_only {
             return Ok(());
         }
-        if self.clean {
+        if self.log.recorded.clean {
             self.mark_in_use()?;
         }
         self.make_room(0)?;
-        self.roots.turn_over();
+        self.log.roots.turn_over();
         self.checkpoint(false)
     }
 }

@@ -260,9 +260,9 @@ mod tests {
         volume.begin().unwrap();
         volume.truncate(file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
-        assert!(volume.cleaner.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
+        assert!(volume.log.cleaner.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
         let mut volume = mounted(chip_of(volume), 1 << 18);
-        assert_eq!(volume.superblock.policies, policies);
+        assert_eq!(volume.log.recorded.superblock.policies, policies);
         for at in 0..blocks / 2 {
             let mut bytes = [0; 2048];
             assert_eq!(volume.read_file(file, at * 2048, &mut bytes).unwrap(), 2048);
@@ -307,7 +307,7 @@ mod tests {
             volume.begin_writing(2048).unwrap();
             volume.write_file(file, at * 2048, &[1; 2048]).unwrap();
         }
-        volume.cleaner.copied_bytes
+        volume.log.cleaner.copied_bytes
     }
 
     #[test]

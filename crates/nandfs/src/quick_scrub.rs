@@ -16,7 +16,7 @@ const BLOCKS: u32 = 8;
 impl Volume<'_> {
     /// Fails without signatures to look at.
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
-        let shape = self.params.shape;
+        let shape = self.log.params.shape;
         match (shape.parity(), shape.has_signatures()) {
             (_, true) => Ok(()),
             (0, _) => refuse("the volume has no parity pages"),
@@ -27,27 +27,27 @@ impl Volume<'_> {
     /// Looks at some blocks from this one on, anchors left out, and has those with missing or wrong parity moved,
     /// unless the volume is mounted for reading only. Returns the next block, and the end.
     pub(crate) fn quick_scrub_some(&mut self, from: u32, found: &mut Scrubbed) -> Result<(u32, u32)> {
-        let end = self.params.blocks;
-        let Rounds { moved_blocks: moved, .. } = self.patrol.rounds();
-        let shape = self.params.shape;
+        let end = self.log.params.blocks;
+        let Rounds { moved_blocks: moved, .. } = self.log.patrol.rounds();
+        let shape = self.log.params.shape;
         let next = from + BLOCKS.min(end - from);
         for block in from.max(ANCHOR_BLOCKS)..next {
-            if self.log.is_open(block) || !self.is_patrolled(block) {
+            if self.log.pages.is_open(block) || !self.is_patrolled(block) {
                 continue;
             }
             found.spare_areas += u64::from(shape.pages() + shape.parity());
-            if !self.log.flash.medium.has_fitting_signatures(block).map_err(device)? {
-                self.log.flash.medium.call_tired(block);
+            if !self.log.pages.flash.medium.has_fitting_signatures(block).map_err(device)? {
+                self.log.pages.flash.medium.call_tired(block);
             }
         }
-        if self.read_only {
-            while self.log.flash.medium.take_tired().is_some() {
+        if self.log.status.read_only {
+            while self.log.pages.flash.medium.take_tired().is_some() {
                 found.weak_blocks += 1;
             }
         } else {
-            while self.log.flash.medium.has_tired() && self.mend_one()? {}
+            while self.log.pages.flash.medium.has_tired() && self.mend_one()? {}
         }
-        found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
+        found.weak_blocks += self.log.patrol.rounds().moved_blocks - moved;
         Ok((next, end))
     }
 }

@@ -15,9 +15,9 @@ use crate::checkpoint_record::Checkpoint;
 use crate::codec::{len32, size};
 use crate::commits::Commits;
 use crate::error::device;
-use crate::log::{ROOT_HEAD, Spare};
 use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
+use crate::pages::{ROOT_HEAD, Spare};
 use crate::promise::Promise;
 use crate::survey::{Record, Survey};
 use crate::tag::{ChunkKind, Desc, TURNS, Tag};
@@ -62,18 +62,18 @@ impl Volume<'_> {
     /// Replays the promises of fsync after `checkpoint`. Unreadable pages are noted in the volume's losses. Returns the
     /// blocks that the cut left without parity.
     pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
-        self.claims.replay(true);
+        self.files.claims.replay(true);
         let done = self.replay_all(checkpoint);
-        self.claims.replay(false);
+        self.files.claims.replay(false);
         done
     }
 
     fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
-        let mut survey = Survey::of(&mut self.log, &self.params, checkpoint.fence())?;
+        let mut survey = Survey::of(&mut self.log.pages, &self.log.params, checkpoint.fence())?;
         // The power may have gone while the last commit was programmed. Pages with higher numbers are no proof that it
         // did not: a mount that was cut, too, wrote them behind it.
         if let Some((page, found)) = survey.newest.take() {
-            self.log.flash.medium.pin(page, found);
+            self.log.pages.flash.medium.pin(page, found);
         }
         self.avoid_ids(&survey.records);
         let pages = survey.records.iter().map(|record| (&record.tag, record.names.as_ref()));
@@ -101,30 +101,30 @@ impl Volume<'_> {
         }
         // Turns do not tell of pages missing behind the last, nor of a whole round.
         let untold = len32(survey.dead.len().saturating_sub(gaps));
-        self.losses.add_dead(untold, survey.dead.iter().map(|page| self.params.block_of(*page)));
+        self.files.losses.add_dead(untold, survey.dead.iter().map(|page| self.log.params.block_of(*page)));
         // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
         let torn = survey.unread.len() > size(named.into());
-        self.losses.newest = survey.unread.last().copied().filter(|_| torn);
+        self.files.losses.newest = survey.unread.last().copied().filter(|_| torn);
         // No number is given twice: pages that share cells are torn together, and may be read once more.
         let unnumbered = survey.unread.len() as u64 + u64::from(survey.silent);
-        self.log.seq = self.log.seq.max(survey.seq + 1) + unnumbered;
-        self.log.resume_epoch(pages);
+        self.log.pages.seq = self.log.pages.seq.max(survey.seq + 1) + unnumbered;
+        self.log.pages.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(ino, born);
         }
-        let mut losses = core::mem::take(&mut self.losses);
+        let mut losses = core::mem::take(&mut self.files.losses);
         losses.drop_replaced(|ino, index, then| self.map_get(ino, index).map_or(true, |now| now == then));
-        self.losses = losses;
+        self.files.losses = losses;
         let done = self.set_block_states(&survey);
         self.counted(done);
         // Nobody will seal the open blocks.
         for (block, _) in checkpoint.heads.iter().flatten() {
-            let closed = self.blocks.close(&mut self.log, *block);
+            let closed = self.log.blocks.close(&mut self.log.pages, *block);
             self.counted(closed);
         }
         let left = self.without_parity(checkpoint, &survey)?;
-        if self.params.copy_blocks > 0 {
-            self.log.guard(&[], &left);
+        if self.log.params.copy_blocks > 0 {
+            self.log.pages.guard(&[], &left);
         }
         Ok(left)
     }
@@ -132,16 +132,16 @@ impl Volume<'_> {
     /// Blocks with parity that a power cut may have prevented or corrupted: all that were not full, and the full one
     /// that was programmed last. A torn page may read as if it were sound.
     fn without_parity(&mut self, checkpoint: &Checkpoint, survey: &Survey) -> Result<Vec<u32>> {
-        let mut left = self.log.guarded();
-        if self.params.shape.parity() == 0 {
+        let mut left = self.log.pages.guarded();
+        if self.log.params.shape.parity() == 0 {
             return Ok(left);
         }
         let (_, last) = survey.last;
         let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
         for block in open.chain(survey.touched.iter().copied()) {
-            let end = self.params.page(block, self.params.pages_per_block - 1);
-            let is_full = self.log.flash.peek(end)? != Peek::Erased;
-            let medium = &mut self.log.flash.medium;
+            let end = self.log.params.page(block, self.log.params.pages_per_block - 1);
+            let is_full = self.log.pages.flash.peek(end)? != Peek::Erased;
+            let medium = &mut self.log.pages.flash.medium;
             // One of which copies brought pages back may have lost too many for its own parity.
             if block == last
                 || !is_full
@@ -157,20 +157,20 @@ impl Volume<'_> {
     /// Takes note of unreadable pages, the last of them with this promise.
     fn lose(&mut self, promise: Option<Promise>, pages: u32, created: &mut Vec<(u32, Born)>) {
         if pages > 1 {
-            self.losses.add_unnamed(pages - 1);
+            self.files.losses.add_unnamed(pages - 1);
         }
         match promise.filter(|_| pages > 0) {
             Some(Promise::Blocks { ino, first, count }) => {
                 // The page may have held blocks further away than the tag's count can say.
                 if count == u16::MAX {
-                    self.losses.add_unnamed(1);
+                    self.files.losses.add_unnamed(1);
                 }
                 for index in first..first.saturating_add(count.into()) {
                     match self.is_mapped(ino).and_then(|mapped| Ok((mapped, self.map_get(ino, index)?))) {
-                        Ok((true, then)) => self.losses.add_block(ino, index, then),
+                        Ok((true, then)) => self.files.losses.add_block(ino, index, then),
                         // The node of a new file comes later in the log and points there itself.
                         Ok((false, _)) => {}
-                        Err(error) => self.losses.add_error(ino, error),
+                        Err(error) => self.files.losses.add_error(ino, error),
                     }
                 }
             }
@@ -181,10 +181,10 @@ impl Volume<'_> {
                     self.adopt_or_lose(ino, born);
                 }
                 let and_more = nid == 0;
-                self.nodes.lose(if and_more { ino } else { nid }, ino, and_more);
+                self.files.nodes.lose(if and_more { ino } else { nid }, ino, and_more);
             }
-            Some(Promise::New { ino, dir }) => self.losses.add_new(ino, dir),
-            Some(Promise::Names { dir, prints }) => self.losses.add_names(dir, prints),
+            Some(Promise::New { ino, dir }) => self.files.losses.add_new(ino, dir),
+            Some(Promise::Names { dir, prints }) => self.files.losses.add_names(dir, prints),
             None => {}
         }
     }
@@ -197,27 +197,27 @@ impl Volume<'_> {
     /// Forbids writes if the table of blocks could not be kept.
     fn counted(&mut self, done: Result<()>) {
         if let Err(error) = done {
-            self.losses.add_uncounted(error);
+            self.files.losses.add_uncounted(error);
         }
     }
 
     /// The losses in words, each with its inode.
     pub(crate) fn losses(&self) -> Vec<(Option<u32>, String)> {
-        let nodes = self.nodes.lost().map(|(nid, owner)| {
+        let nodes = self.files.nodes.lost().map(|(nid, owner)| {
             (Some(owner), format!("node {nid} of inode {owner}, promised by fsync, cannot be read"))
         });
-        nodes.chain(self.losses.told()).collect()
+        nodes.chain(self.files.losses.told()).collect()
     }
 
     /// Keeps node ids in the log from being given to others while it is replayed.
     fn avoid_ids(&mut self, records: &[Record]) {
         let named = records.iter().filter_map(|record| record.names.as_ref());
         for nid in named.flat_map(NameRecord::ids) {
-            self.nodes.ids.avoid(nid);
+            self.files.nodes.ids.avoid(nid);
         }
         for desc in records.iter().flat_map(|record| &record.tag.descs) {
             if desc.kind.is_of_block() || desc.kind == ChunkKind::Node {
-                self.nodes.ids.avoid(desc.id);
+                self.files.nodes.ids.avoid(desc.id);
             }
         }
     }
@@ -239,27 +239,27 @@ impl Volume<'_> {
                 ChunkKind::Node if committed(desc.index) => {
                     let done = self.replay_node(addr, &desc, created);
                     if done.is_err() {
-                        self.nodes.lose(desc.id, desc.index, false);
+                        self.files.nodes.lose(desc.id, desc.index, false);
                     }
                     (desc.index, done)
                 }
                 _ => continue,
             };
             if let Err(error) = done {
-                self.losses.add_error(ino, error);
+                self.files.losses.add_error(ino, error);
             }
         }
         let ino = record.tag.descs.first().filter(|desc| desc.kind.is_of_block()).map(|desc| desc.id);
         if let (Some(ino), Some(time)) = (ino, record.tag.commit)
             && let Err(error) = self.replay_time(ino, time)
         {
-            self.losses.add_attributes(ino);
-            self.losses.add_error(ino, error);
+            self.files.losses.add_attributes(ino);
+            self.files.losses.add_error(ino, error);
         }
     }
 
     fn exists(&mut self, nid: u32) -> Result<bool> {
-        Ok(self.nodes.has(nid) || self.nodes.addr(&mut self.log, nid)?.is_stored())
+        Ok(self.files.nodes.has(nid) || self.files.nodes.addr(&mut self.log.pages, nid)?.is_stored())
     }
 
     fn replay_time(&mut self, ino: u32, time: Timestamp) -> Result<()> {
@@ -267,11 +267,11 @@ impl Volume<'_> {
             let inode = self.inode_mut(ino)?;
             (inode.mtime, inode.ctime) = (time, time);
             let length = inode.size;
-            let mut losses = core::mem::take(&mut self.losses);
-            losses.found_time(ino, length, self.params.block, |index, then| {
+            let mut losses = core::mem::take(&mut self.files.losses);
+            losses.found_time(ino, length, self.log.params.block, |index, then| {
                 self.map_get(ino, index).map_or(true, |now| now == then)
             });
-            self.losses = losses;
+            self.files.losses = losses;
         }
         Ok(())
     }
@@ -287,7 +287,7 @@ impl Volume<'_> {
         }
         let old = self.map_put(desc.id, desc.index, addr)?;
         self.count_moved(addr, old);
-        let end = u64::from(desc.index) * u64::from(self.params.block) + length as u64;
+        let end = u64::from(desc.index) * u64::from(self.log.params.block) + length as u64;
         let inode = self.inode_mut(desc.id)?;
         inode.size = inode.size.max(end);
         Ok(())
@@ -297,7 +297,7 @@ impl Volume<'_> {
     /// one's.
     fn replay_node(&mut self, addr: Addr, desc: &Desc, created: &mut Vec<(u32, Born)>) -> Result<()> {
         let nid = desc.id;
-        let new = self.nodes.read_at(&mut self.log, nid, addr, Some(desc.index))?;
+        let new = self.files.nodes.read_at(&mut self.log.pages, nid, addr, Some(desc.index))?;
         // The old one is needed for counting alone.
         let (existed, old, old_addr) = match self.replaced(nid) {
             Ok(found) => found,
@@ -311,21 +311,23 @@ impl Volume<'_> {
             self.counted(released);
         }
         for target in pointers(&new) {
-            let added = self.blocks.add(&mut self.log, target);
+            let added = self.log.blocks.add(&mut self.log.pages, target);
             self.counted(added);
         }
         self.count_moved(addr, old_addr);
         let blocks = |node: &Node| if let Node::Inode(inode) = node { u64::from(inode.blocks) } else { 0 };
-        self.data_blocks = (self.data_blocks + blocks(&new)).saturating_sub(old.as_ref().map_or(0, blocks));
-        self.nodes.bytes = (self.nodes.bytes + u64::from(addr.len)).saturating_sub(old_addr.len.into());
-        self.nodes.forget(nid);
-        self.nodes.set_addr(nid, addr);
-        self.nodes.find(nid);
-        self.losses.found_node(nid);
+        self.files.data_blocks =
+            (self.files.data_blocks + blocks(&new)).saturating_sub(old.as_ref().map_or(0, blocks));
+        self.files.nodes.bytes =
+            (self.files.nodes.bytes + u64::from(addr.len)).saturating_sub(old_addr.len.into());
+        self.files.nodes.forget(nid);
+        self.files.nodes.set_addr(nid, addr);
+        self.files.nodes.find(nid);
+        self.files.losses.found_node(nid);
         let is_inode = matches!(new, Node::Inode(_));
         match existed {
             Some(false) if is_inode => {
-                self.nodes.inodes += 1;
+                self.files.nodes.inodes += 1;
                 created.push((nid, Born::Since));
             }
             None if is_inode => created.push((nid, Born::Unknown)),
@@ -341,13 +343,13 @@ impl Volume<'_> {
     /// The node that a replay replaces: whether there is one, itself, and its address.
     fn replaced(&mut self, nid: u32) -> Result<(Option<bool>, Option<Node>, Addr)> {
         let existed = self.exists(nid)?;
-        let old = if existed { Some(self.nodes.current(&mut self.log, nid)?) } else { None };
-        Ok((Some(existed), old, self.nodes.addr(&mut self.log, nid)?))
+        let old = if existed { Some(self.files.nodes.current(&mut self.log.pages, nid)?) } else { None };
+        Ok((Some(existed), old, self.files.nodes.addr(&mut self.log.pages, nid)?))
     }
 
     /// Counts a chunk in, and its predecessor out.
     fn count_moved(&mut self, addr: Addr, old: Addr) {
-        let added = self.blocks.add(&mut self.log, addr);
+        let added = self.log.blocks.add(&mut self.log.pages, addr);
         self.counted(added);
         let released = self.release(old);
         self.counted(released);
@@ -356,17 +358,17 @@ impl Volume<'_> {
     /// Takes away an index node that replay itself had made; those of the checkpoint stay, for a later node of the log
     /// points at them.
     fn drop_replayed(&mut self, nid: u32) -> Result<()> {
-        if !self.nodes.has(nid) || self.nodes.addr(&mut self.log, nid)?.is_stored() {
+        if !self.files.nodes.has(nid) || self.files.nodes.addr(&mut self.log.pages, nid)?.is_stored() {
             return Ok(());
         }
-        let node = self.nodes.current(&mut self.log, nid)?;
+        let node = self.files.nodes.current(&mut self.log.pages, nid)?;
         for target in pointers(&node) {
             self.release(target)?;
         }
         for child in children(&node) {
             self.drop_replayed(child)?;
         }
-        self.nodes.forget(nid);
+        self.files.nodes.forget(nid);
         Ok(())
     }
 
@@ -374,9 +376,9 @@ impl Volume<'_> {
         if let Err(error) = self.adopt(ino, born) {
             // Its directory may lack the name now.
             if let Ok(dir) = self.inode(ino).map(|inode| inode.parent) {
-                self.losses.add_new(ino, dir);
+                self.files.losses.add_new(ino, dir);
             }
-            self.losses.add_error(ino, error);
+            self.files.losses.add_error(ino, error);
         }
     }
 
@@ -387,7 +389,7 @@ impl Volume<'_> {
         let may_hold = self.exists(parent)? && self.directory(parent).is_ok();
         if may_hold && !name.is_empty() && self.dir_find(parent, &name)?.is_none() {
             if born == Born::Unknown {
-                self.losses.add_new(ino, parent);
+                self.files.losses.add_new(ino, parent);
                 return Ok(());
             }
             self.dir_insert(parent, &name, ino, kind)?;
@@ -403,15 +405,15 @@ impl Volume<'_> {
     fn set_block_states(&mut self, survey: &Survey) -> Result<()> {
         let mut again = vec![];
         for block in &survey.copies {
-            self.blocks.update(&mut self.log, *block, |usage: &mut Usage| {
+            self.log.blocks.update(&mut self.log.pages, *block, |usage: &mut Usage| {
                 (usage.state, usage.head) = (State::Used, ROOT_HEAD);
             })?;
         }
         for block in &survey.touched {
-            let usage = self.blocks.get(&mut self.log, *block)?;
+            let usage = self.log.blocks.get(&mut self.log.pages, *block)?;
             let live = usage.valid > 0;
             let head = if live { 1 } else { usage.head };
-            self.blocks.update(&mut self.log, *block, |usage: &mut Usage| {
+            self.log.blocks.update(&mut self.log.pages, *block, |usage: &mut Usage| {
                 usage.state = if live { State::Used } else { State::Dirty };
                 usage.head = head;
             })?;
@@ -420,9 +422,9 @@ impl Volume<'_> {
             }
         }
         // A record that could not be read may need what it wrote to touched blocks: they are taken last, and not for roots.
-        self.log.window = survey.untouched.iter().copied().chain(again).collect();
-        self.log.window.extend(&survey.roots);
-        self.blocks.dying.retain(|block| !survey.touched.contains(block));
+        self.log.pages.window = survey.untouched.iter().copied().chain(again).collect();
+        self.log.pages.window.extend(&survey.roots);
+        self.log.blocks.dying.retain(|block| !survey.touched.contains(block));
         Ok(())
     }
 }

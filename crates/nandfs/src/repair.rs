@@ -31,12 +31,12 @@ use crate::blocks::State;
 use crate::checkpoint_record::{Checkpoint, Fence};
 use crate::error::{Damage, device};
 use crate::flash::Flash;
-use crate::log::{Log, META};
 use crate::mount::{load, params_of};
 use crate::names::NameRecord;
 use crate::node::Node;
 use crate::options::{MountOptions, RepairOptions};
 use crate::pack::Compression;
+use crate::pages::{META, Pages};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::repair::before::Before;
@@ -70,16 +70,16 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
 
 /// A volume with a readable checkpoint.
 fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
-    let (fence, blocks) = (checkpoint.fence(), volume.params.blocks);
+    let (fence, blocks) = (checkpoint.fence(), volume.log.params.blocks);
     let mut before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let (mut found, mut unguarded) = (Vec::new(), Vec::new());
-    if !volume.clean {
+    if !volume.log.recorded.clean {
         unguarded = volume.recover(checkpoint)?;
-        before.follow(&volume.log.window);
+        before.follow(&volume.log.pages.window);
         found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
-        volume.nodes.give_up_lost();
+        volume.files.nodes.give_up_lost();
     } else if !is_dry {
-        volume.blocks.renew();
+        volume.log.blocks.renew();
         volume.mark_in_use()?;
     }
     Ok(Repair { found, before, unguarded, ..Repair::of(volume) })
@@ -88,7 +88,7 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
 /// True if a volume that was loaded and not yet recovered needs a page of a block. It needs none of a repair that was
 /// cut.
 fn is_needed(volume: &mut Volume<'_>, fence: Fence<'_>, block: u32) -> Result<bool> {
-    let is_used = match volume.blocks.get(&mut volume.log, block) {
+    let is_used = match volume.log.blocks.get(&mut volume.log.pages, block) {
         Ok(usage) => !(usage.is_free() || (usage.state == State::Used && usage.valid == 0)),
         Err(_) => holds_any(volume, block, |volume, tag| {
             tag.chunks().any(|(_, desc)| volume.live(&desc).is_ok_and(Addr::is_stored))
@@ -104,10 +104,10 @@ fn holds_any<'c>(
     block: u32,
     mut is_it: impl FnMut(&mut Volume<'c>, &Tag) -> bool,
 ) -> Result<bool> {
-    for index in 0..volume.params.pages_per_block {
-        let page = volume.params.page(block, index);
-        let found = volume.log.flash.medium.read_proved(page).map_err(device)?;
-        let tag = found.and_then(|found| Tag::of(&found, &volume.params.tags));
+    for index in 0..volume.log.params.pages_per_block {
+        let page = volume.log.params.page(block, index);
+        let found = volume.log.pages.flash.medium.read_proved(page).map_err(device)?;
+        let tag = found.and_then(|found| Tag::of(&found, &volume.log.params.tags));
         if tag.is_some_and(|tag| is_it(volume, &tag)) {
             return Ok(true);
         }
@@ -119,8 +119,8 @@ fn holds_any<'c>(
 fn of_tags<'c>(nand: AnyChip<'c>, options: &RepairOptions) -> Result<Repair<'c>> {
     let detail = "no checkpoint can be read: rebuilt from the tags of all pages".into();
     let (mut volume, has_anchor) = blank(nand, options.uuid, options.now)?;
-    let params = volume.params;
-    find_copies(&mut volume.log, &params)?;
+    let params = volume.log.params;
+    find_copies(&mut volume.log.pages, &params)?;
     let found = vec![Finding { code: "roots", detail }];
     Ok(Repair { found, rehash: !has_anchor, ..Repair::of(volume) })
 }
@@ -157,9 +157,9 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
         }
         None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
     };
-    let log = Log::new(flash, params, heads.into());
+    let log = Pages::new(flash, params, heads.into());
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
-    volume.read_only = true;
+    volume.log.status.read_only = true;
     Ok((volume, has_anchor))
 }
 
@@ -203,7 +203,7 @@ impl<'c> Repair<'c> {
     /// A repair that has found nothing yet.
     fn of(volume: Volume<'c>) -> Repair<'c> {
         Repair {
-            live: vec![0; volume.params.blocks as usize],
+            live: vec![0; volume.log.params.blocks as usize],
             volume,
             nodes: BTreeMap::new(),
             scan: None,
@@ -232,7 +232,7 @@ impl<'c> Repair<'c> {
     /// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
     fn write(&mut self) -> Result<()> {
         let volume = &mut self.volume;
-        let (there, want) = (volume.log.window.len(), volume.checkpoint_blocks(0) as usize);
+        let (there, want) = (volume.log.pages.window.len(), volume.checkpoint_blocks(0) as usize);
         if there < want {
             let text = format!(
                 "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
@@ -240,14 +240,14 @@ impl<'c> Repair<'c> {
             );
             return Err(FsError::new(Errno::NoSpace, text));
         }
-        volume.read_only = false;
-        volume.log.repair_epoch();
+        volume.log.status.read_only = false;
+        volume.log.pages.repair_epoch();
         volume.move_newest()?;
         volume.write_everything()?;
         volume.keep_written()?;
         // A scan of tags believes the pages of a repair once this one, which ends them, is there.
         let nothing = NameRecord::default().encode();
-        volume.log.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
+        volume.log.pages.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
         let now = volume.now();
         volume.program(META, Some(now))?;
         volume.checkpoint(true)
@@ -260,7 +260,7 @@ impl<'c> Repair<'c> {
         if !self.rehash {
             return Ok(None);
         }
-        let found = find_records(&mut self.volume.log.flash.medium, |_| true).map_err(device)?;
+        let found = find_records(&mut self.volume.log.pages.flash.medium, |_| true).map_err(device)?;
         let newest = found.first().map(|record| record.seq);
         let copies = || found.iter().filter(|record| Some(record.seq) == newest);
         copies().for_each(|record| self.before.need(record.block));
@@ -273,9 +273,9 @@ impl<'c> Repair<'c> {
         let is_known = self.before.seq.is_some();
         let mut lost = Vec::new();
         if is_known {
-            for nid in 1..self.volume.nodes.end() {
-                match self.volume.nodes.addr(&mut self.volume.log, nid) {
-                    Ok(addr) if addr.is_stored() || self.volume.nodes.has(nid) => {
+            for nid in 1..self.volume.files.nodes.end() {
+                match self.volume.files.nodes.addr(&mut self.volume.log.pages, nid) {
+                    Ok(addr) if addr.is_stored() || self.volume.files.nodes.has(nid) => {
                         self.nodes.insert(nid, addr);
                     }
                     Ok(_) => {}
@@ -305,19 +305,19 @@ impl<'c> Repair<'c> {
         let in_table = |nid: &u32| is_known && lost.binary_search(nid).is_err();
         let rebuilt = scan.nodes.iter().filter(|(nid, _)| !in_table(nid));
         self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
-        self.volume.log.seq = self.volume.log.seq.max(scan.seq + SEQ_GAP);
+        self.volume.log.pages.seq = self.volume.log.pages.seq.max(scan.seq + SEQ_GAP);
         for (nid, addr) in &self.nodes {
-            self.volume.nodes.ids.avoid(*nid);
-            self.volume.nodes.set_addr(*nid, *addr);
+            self.volume.files.nodes.ids.avoid(*nid);
+            self.volume.files.nodes.set_addr(*nid, *addr);
         }
         for nid in scan.outdated.iter().filter(|nid| !in_table(nid)) {
             // An unreadable one is given up by a later walk.
-            let _ = self.volume.nodes.touch(&mut self.volume.log, *nid);
+            let _ = self.volume.files.nodes.touch(&mut self.volume.log.pages, *nid);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
         self.volume.replay_writes(&scan);
         self.volume.replay_attributes(&scan);
-        for nid in self.volume.nodes.dirty_nids(None) {
+        for nid in self.volume.files.nodes.dirty_nids(None) {
             self.nodes.entry(nid).or_insert(Addr::NONE);
         }
         self.scan = Some(scan.without(&sure));

@@ -31,37 +31,39 @@ impl Volume<'_> {
     pub(crate) fn replay_names(&mut self, record: &NameRecord) {
         for change in &record.changes {
             if let Err(error) = self.replay_change(change) {
-                self.losses.add_names(change.dir, [print_of(self.name_hash(&change.name), change.dir); 2]);
-                self.losses.add_error(change.dir, error);
+                self.files
+                    .losses
+                    .add_names(change.dir, [print_of(self.name_hash(&change.name), change.dir); 2]);
+                self.files.losses.add_error(change.dir, error);
             }
         }
         for link in &record.links {
             if let Err(error) = self.replay_link(link) {
-                self.losses.add_error(link.ino, error);
+                self.files.losses.add_error(link.ino, error);
             }
         }
         for directory in &record.directories {
             match self.inode_mut(directory.ino) {
                 Ok(inode) if inode.kind == FileKind::Dir => directory.put_in(inode),
-                Ok(_) => self.losses.add_error(directory.ino, Errno::NotDir.into()),
-                Err(error) => self.losses.add_error(directory.ino, error),
+                Ok(_) => self.files.losses.add_error(directory.ino, Errno::NotDir.into()),
+                Err(error) => self.files.losses.add_error(directory.ino, error),
             }
         }
     }
 
     fn is_there(&mut self, ino: u32) -> Result<bool> {
-        Ok(self.nodes.has(ino) || self.nodes.addr(&mut self.log, ino)?.is_stored())
+        Ok(self.files.nodes.has(ino) || self.files.nodes.addr(&mut self.log.pages, ino)?.is_stored())
     }
 
     fn replay_change(&mut self, change: &Change) -> Result<()> {
         let Change { dir, name, meaning, .. } = change;
         self.directory(*dir)?;
-        self.losses.found_name(*dir, print_of(self.name_hash(name), *dir));
+        self.files.losses.found_name(*dir, print_of(self.name_hash(name), *dir));
         let there = self.dir_find(*dir, name)?;
         let meaning = match *meaning {
             // The page of its node is lost, and with it the old meaning of the name.
             Some((ino, _)) if !self.is_there(ino)? => {
-                self.losses.add_new(ino, *dir);
+                self.files.losses.add_new(ino, *dir);
                 None
             }
             meaning => meaning,
@@ -73,7 +75,7 @@ impl Volume<'_> {
             (Some((ino, kind)), Some(_)) => self.dir_replace(*dir, name, ino, kind)?,
         }
         if let Some((ino, kind)) = meaning
-            && !self.nodes.is_lost(ino)
+            && !self.files.nodes.is_lost(ino)
         {
             let inode = self.inode_mut(ino)?;
             inode.name.clone_from(name);
@@ -86,7 +88,7 @@ impl Volume<'_> {
 
     fn replay_link(&mut self, link: &Link) -> Result<()> {
         let Link { ino, nlink, ctime, .. } = *link;
-        if !may_be_told(ino) || ino == ROOT || !self.is_there(ino)? || self.nodes.is_lost(ino) {
+        if !may_be_told(ino) || ino == ROOT || !self.is_there(ino)? || self.files.nodes.is_lost(ino) {
             return Ok(());
         }
         match nlink {

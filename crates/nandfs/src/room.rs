@@ -63,12 +63,12 @@ const BURST_SHARE: u64 = 10;
 
 impl Volume<'_> {
     fn heads(&self) -> u32 {
-        len32(self.log.head_count())
+        len32(self.log.pages.head_count())
     }
 
     /// Log pages that so many bytes of chunks of up to a node take, each chunk in the page being filled or in the next.
     fn pages_of_nodes(&self, bytes: u64) -> u64 {
-        let (payload, node) = (u64::from(self.params.payload), u64::from(self.params.node));
+        let (payload, node) = (u64::from(self.log.params.payload), u64::from(self.log.params.node));
         // The rest of a page is less than the chunk that begins the next one.
         match payload >= 2 * node {
             true => bytes.div_ceil(payload - node) + 1,
@@ -78,36 +78,37 @@ impl Volume<'_> {
 
     /// Pages of both tables, at the most.
     fn table_pages(&self) -> u64 {
-        self.nodes.table.pages_of(self.nodes.end()) + self.blocks.table.pages_of(self.params.blocks)
+        self.files.nodes.table.pages_of(self.files.nodes.end())
+            + self.log.blocks.table.pages_of(self.log.params.blocks)
     }
 
     /// Log pages that the table pages of a checkpoint take. The node table changes no more than nodes do; the block
     /// table may change whole, and pages changed by writing it are written once more.
     fn pages_of_tables(&self) -> u64 {
-        let per_page = u64::from(self.params.payload / self.params.node);
-        let changed = (self.nodes.table.overlay.len() + self.nodes.dirty()) as u64;
-        let height = u64::from(self.nodes.table.height) + 1;
-        let nodes = self.nodes.table.pages_of(self.nodes.end()).min(changed * height);
-        let blocks = self.blocks.table.pages_of(self.params.blocks).min(self.table_room() * per_page);
+        let per_page = u64::from(self.log.params.payload / self.log.params.node);
+        let changed = (self.files.nodes.table.overlay.len() + self.files.nodes.dirty()) as u64;
+        let height = u64::from(self.files.nodes.table.height) + 1;
+        let nodes = self.files.nodes.table.pages_of(self.files.nodes.end()).min(changed * height);
+        let blocks = self.log.blocks.table.pages_of(self.log.params.blocks).min(self.table_room() * per_page);
         (nodes + blocks + height + 1).div_ceil(per_page) + 2
     }
 
     /// Log pages with room for a table ahead of its changes, at the most: its share of the window. Large chips and
     /// millions of files have tables that no window could take whole.
     fn table_room(&self) -> u64 {
-        let window = self.window_max.min(self.limits.window_words) as u64;
-        window / TABLE_SHARE * u64::from(self.params.pages_per_block)
+        let window = self.log.reach.window_max.min(self.log.recorded.limits.window_words) as u64;
+        window / TABLE_SHARE * u64::from(self.log.params.pages_per_block)
     }
 
     /// Log pages of an erase block that take the writes of fsync, or that a head fills at the least.
     fn safe_pages(&self) -> u64 {
-        self.params.skips.safe_pages.into()
+        self.log.params.skips.safe_pages.into()
     }
 
     /// Erase blocks that so many blocks of files may open. Each head that gets pages rolls over once more than they
     /// fill blocks. Blocks of directories go to the head of nodes.
     fn blocks_of_files(&self, blocks: u64) -> u64 {
-        let params = &self.params;
+        let params = &self.log.params;
         let (pages, usable) = match params.packs {
             // Back to back, but for the end of an erase block, where one may find no room.
             true => {
@@ -124,33 +125,33 @@ impl Volume<'_> {
     /// Blocks of files that a checkpoint made now writes, with `extra` bytes that are about to be written; and log pages of
     /// nodes and tables.
     fn written_by_checkpoint(&self, extra: usize) -> (u64, u64) {
-        let block = u64::from(self.params.block);
+        let block = u64::from(self.log.params.block);
         let fresh = (extra as u64).div_ceil(block) + u64::from(extra > 0);
-        let blocks = self.cache.dirty_bytes() as u64 / block + fresh;
-        let node = u64::from(self.params.node);
+        let blocks = self.files.cache.dirty_bytes() as u64 / block + fresh;
+        let node = u64::from(self.log.params.node);
         let call = if extra > 0 { NODES_OF_CALL * node } else { 0 };
-        let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
+        let nodes = self.files.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
         (blocks, self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads()))
     }
 
     /// Bytes that the host's disk has left for users; none if it cannot be full.
     pub(crate) fn host_room(&self) -> Result<Option<u64>> {
-        let room = host::room(&self.log.flash.medium)?;
-        Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.params.payload)))
+        let room = host::room(&self.log.pages.flash.medium)?;
+        Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.log.params.payload)))
     }
 
     /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
     pub(crate) fn check_host(&mut self, extra: usize, call: Call) -> Result<()> {
-        let Some(room) = host::room(&self.log.flash.medium)? else { return Ok(()) };
-        self.nodes.measure();
-        call.check(room, self.checkpoint_pages(extra), self.params.payload)
+        let Some(room) = host::room(&self.log.pages.flash.medium)? else { return Ok(()) };
+        self.files.nodes.measure();
+        call.check(room, self.checkpoint_pages(extra), self.log.params.payload)
     }
 
     /// Log pages that a checkpoint made now may program, those of roots among them.
     fn checkpoint_pages(&self, extra: usize) -> u64 {
         let (blocks, pages) = self.written_by_checkpoint(extra);
-        let of_files = blocks.div_ceil(self.params.slots.into());
-        let of_block = u64::from(self.params.block.div_ceil(self.params.payload));
+        let of_files = blocks.div_ceil(self.log.params.slots.into());
+        let of_block = u64::from(self.log.params.block.div_ceil(self.log.params.payload));
         of_files * of_block + u64::from(self.heads()) + pages + 2 * u64::from(ROOT_BLOCKS)
     }
 
@@ -158,48 +159,52 @@ impl Volume<'_> {
     pub(crate) fn checkpoint_blocks(&self, extra: usize) -> u32 {
         let (blocks, pages) = self.written_by_checkpoint(extra);
         let full = pages.div_ceil(self.safe_pages()) + self.blocks_of_files(blocks);
-        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS + self.params.copy_blocks
+        u32::try_from(full).unwrap_or(u32::MAX - self.log.params.blocks)
+            + ROOT_BLOCKS
+            + self.log.params.copy_blocks
     }
 
     /// Erase blocks of a checkpoint that follows another and finds only the tables changed: there is room in the blocks
     /// of its records.
     fn idle_blocks(&self) -> u32 {
-        let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
-        let pages = pages.min(self.table_room()) + 4 + u64::from(self.params.skips.lost);
-        let blocks = u32::try_from(pages.div_ceil(self.params.pages_per_block.into()));
-        blocks.unwrap_or(self.params.blocks) + 1 + self.params.copy_blocks
+        let pages = self.table_pages().div_ceil(u64::from(self.log.params.payload / self.log.params.node));
+        let pages = pages.min(self.table_room()) + 4 + u64::from(self.log.params.skips.lost);
+        let blocks = u32::try_from(pages.div_ceil(self.log.params.pages_per_block.into()));
+        blocks.unwrap_or(self.log.params.blocks) + 1 + self.log.params.copy_blocks
     }
 
     /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
     /// for cleaning a block, and for the checkpoint that frees reclaimed blocks. An fsync, too, may copy all parity
     /// anew. Of the blocks for cleaning some are open already if a block is being emptied.
     pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
-        let opened = self.cleaner.moving.as_ref().map_or(0, |moving| moving.opened);
+        let opened = self.log.cleaner.moving.as_ref().map_or(0, |moving| moving.opened);
         let cleaning = LEAN_BLOCKS.saturating_sub(opened);
-        self.checkpoint_blocks(extra) + self.idle_blocks() + cleaning + self.params.copy_blocks
+        self.checkpoint_blocks(extra) + self.idle_blocks() + cleaning + self.log.params.copy_blocks
     }
 
     /// Bytes of a write that get their room at once: a small chip has less of it.
     pub(crate) fn piece_bytes(&self) -> usize {
-        let share = (self.params.blocks / PIECE_SHARE).max(1) as usize * self.params.block_payload() as usize;
+        let share =
+            (self.log.params.blocks / PIECE_SHARE).max(1) as usize * self.log.params.block_payload() as usize;
         share.min(PIECE_MAX)
     }
 
     /// Free blocks that cleaning keeps in stock: those that a write needs if nothing else waits, and some for others.
     pub(crate) fn stock(&self) -> u32 {
-        let window = len32(self.window_max.min(self.limits.window_words)) / 2;
-        let blocks = len32(self.piece_bytes()).div_ceil(self.params.skips.safe_pages * self.params.payload);
-        let roots = 3 * (ROOT_BLOCKS + self.params.copy_blocks);
+        let window = len32(self.log.reach.window_max.min(self.log.recorded.limits.window_words)) / 2;
+        let blocks =
+            len32(self.piece_bytes()).div_ceil(self.log.params.skips.safe_pages * self.log.params.payload);
+        let roots = 3 * (ROOT_BLOCKS + self.log.params.copy_blocks);
         let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + roots;
-        (self.params.blocks / STOCK_SHARE).min(window).max(write)
+        (self.log.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
     /// Free blocks that idle time brings the supply to: enough for a burst of a tenth of the bytes that users can still
     /// write. Half of the bytes that cleaning can reclaim are enough, if they are fewer.
     pub(crate) fn idle_stock(&self) -> u32 {
-        let live = self.data_blocks * u64::from(self.params.unit()) + self.nodes.bytes;
-        let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.params.block_payload().into())));
-        let good = self.params.blocks - self.blocks.bad.min(self.params.blocks);
+        let live = self.files.data_blocks * u64::from(self.log.params.unit()) + self.files.nodes.bytes;
+        let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.log.params.block_payload().into())));
+        let good = self.log.params.blocks - self.log.blocks.bad.min(self.log.params.blocks);
         let dead = good.saturating_sub(in_blocks(live) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
         let burst = 2 * in_blocks(self.free_bytes() / BURST_SHARE) + self.heads();
         let stock = self.stock();
@@ -209,55 +214,56 @@ impl Volume<'_> {
     /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, the dead space
     /// for cleaning, and room for names.
     fn reserved_blocks(&self) -> u32 {
-        let tables = self.pages_of_nodes(self.table_pages() * u64::from(self.params.node));
-        let tables =
-            u32::try_from(tables / u64::from(self.params.pages_per_block)).unwrap_or(self.params.blocks);
+        let tables = self.pages_of_nodes(self.table_pages() * u64::from(self.log.params.node));
+        let tables = u32::try_from(tables / u64::from(self.log.params.pages_per_block))
+            .unwrap_or(self.log.params.blocks);
         // Of each block that cleaning fills, the pages that it has to pass over are dead from the start.
-        let skipped = (self.params.blocks * self.params.skips.lost).div_ceil(self.params.pages_per_block);
-        let cleaning = (self.params.blocks / CLEANING_SHARE).max(4) + skipped;
-        let names = self.params.blocks / NAME_SHARE + 1;
+        let skipped =
+            (self.log.params.blocks * self.log.params.skips.lost).div_ceil(self.log.params.pages_per_block);
+        let cleaning = (self.log.params.blocks / CLEANING_SHARE).max(4) + skipped;
+        let names = self.log.params.blocks / NAME_SHARE + 1;
         // Those of before a cut are kept for a while.
-        let copies = 2 * self.params.copy_blocks;
+        let copies = 2 * self.log.params.copy_blocks;
         ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads() + tables + self.stock() + cleaning + names + copies
     }
 
     /// Bytes that users can fill in all.
     pub(crate) fn total_bytes(&self) -> u64 {
-        let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
-        u64::from(good) * u64::from(self.params.usable_payload())
+        let good = self.log.params.blocks.saturating_sub(self.log.blocks.bad + self.reserved_blocks());
+        u64::from(good) * u64::from(self.log.params.usable_payload())
     }
 
     /// True if too many blocks have gone bad: one is left for anchors, or the stored data leaves cleaning less than half of
     /// the dead space held back for it.
     pub(crate) fn is_at_end(&self) -> bool {
-        let lent = u64::from((self.params.blocks / CLEANING_SHARE).max(4) / 2);
-        let is_short = self.blocks.bad > 0
-            && self.used_bytes() > self.total_bytes() + lent * u64::from(self.params.block_payload());
-        is_short || self.roots.are_at_last_block()
+        let lent = u64::from((self.log.params.blocks / CLEANING_SHARE).max(4) / 2);
+        let is_short = self.log.blocks.bad > 0
+            && self.used_bytes() > self.total_bytes() + lent * u64::from(self.log.params.block_payload());
+        is_short || self.log.roots.are_at_last_block()
     }
 
     /// Bytes that so many blocks of files take, each with its pointer.
     fn bytes_of_blocks(&self, blocks: u64) -> u64 {
-        blocks * self.bytes_of_charge(self.params.charge(Addr::RESERVED).into())
+        blocks * self.bytes_of_charge(self.log.params.charge(Addr::RESERVED).into())
     }
 
     /// Bytes of a charge, with the pointers.
     fn bytes_of_charge(&self, charge: u64) -> u64 {
         // Where blocks may be compressed the pointer is in the charge.
-        let pointer = if self.params.packs { 0 } else { u64::from(self.params.share_of_node()) };
-        charge * (u64::from(self.params.unit()) + pointer)
+        let pointer = if self.log.params.packs { 0 } else { u64::from(self.log.params.share_of_node()) };
+        charge * (u64::from(self.log.params.unit()) + pointer)
     }
 
     /// Bytes taken: blocks of files with their pointers, however scattered they may be one day, and nodes with the
     /// waste of packing them.
     pub(crate) fn used_bytes(&self) -> u64 {
-        self.bytes_of_charge(self.data_blocks) + 2 * self.nodes.expected_bytes()
+        self.bytes_of_charge(self.files.data_blocks) + 2 * self.files.nodes.expected_bytes()
     }
 
     /// Bytes that one file can get now, to the last.
     pub(crate) fn free_bytes(&self) -> u64 {
-        let (block, share) = (u64::from(self.params.block), u64::from(self.params.share_of_node()));
-        let inode = NODES_OF_CALL * 2 * u64::from(self.params.node);
+        let (block, share) = (u64::from(self.log.params.block), u64::from(self.log.params.share_of_node()));
+        let inode = NODES_OF_CALL * 2 * u64::from(self.log.params.node);
         let free = self.total_bytes().saturating_sub(self.used_bytes() + inode);
         // A block takes its pointer twice: where it is, and where it may have to go.
         free / (self.bytes_of_blocks(1) + share) * block
@@ -265,29 +271,29 @@ impl Volume<'_> {
 
     /// Begins a call: its claims are counted from here.
     pub(crate) fn begin_claims(&mut self) {
-        self.nodes.measure();
-        self.claims.begin(self.used_bytes());
+        self.files.nodes.measure();
+        self.files.claims.begin(self.used_bytes());
     }
 
     /// Bytes beyond the space of users that names may take, so that a full volume can be tidied up.
     fn name_bytes(&self) -> u64 {
-        u64::from(self.params.blocks / NAME_SHARE + 1) * u64::from(self.params.block_payload())
+        u64::from(self.log.params.blocks / NAME_SHARE + 1) * u64::from(self.log.params.block_payload())
     }
 
     /// Takes a block for names. A call that moves a name or takes one away finds room where nothing else does.
     pub(crate) fn claim_bucket(&mut self) -> Result<()> {
-        let spare = if self.claims.moves_names() { self.name_bytes() } else { 0 };
-        self.claims.take(self.bytes_of_blocks(1), self.total_bytes() + spare)
+        let spare = if self.files.claims.moves_names() { self.name_bytes() } else { 0 };
+        self.files.claims.take(self.bytes_of_blocks(1), self.total_bytes() + spare)
     }
 
     /// Fails unless `bytes` more can be taken by this call.
     pub(crate) fn claim(&mut self, bytes: u64) -> Result<()> {
-        self.claims.take(bytes, self.total_bytes())
+        self.files.claims.take(bytes, self.total_bytes())
     }
 
     /// Takes the bytes that an overwritten block may grow beyond its chunk.
     pub(crate) fn claim_growth(&mut self, addr: Addr) -> Result<()> {
-        match self.params.charge(Addr::RESERVED) - self.params.charge(addr) {
+        match self.log.params.charge(Addr::RESERVED) - self.log.params.charge(addr) {
             // Blocks may have gone bad since: stored blocks can be written over until the chip's end is near.
             0 => Ok(()),
             more => self.claim(self.bytes_of_charge(more.into())),

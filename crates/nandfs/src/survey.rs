@@ -10,9 +10,9 @@ use pumice_vfs::Result;
 
 use crate::checkpoint_record::Fence;
 use crate::error::{Damage, device};
-use crate::log::{Log, Spare};
 use crate::names::NameRecord;
 use crate::pack;
+use crate::pages::{Pages, Spare};
 use crate::params::Params;
 use crate::replay_names::names_in;
 use crate::tag::{COPIES, ChunkKind, Desc, LogKind, Tag};
@@ -103,16 +103,16 @@ struct Window {
 
 impl Survey {
     /// Looks at every block that may have been written since the checkpoint.
-    pub(crate) fn of(log: &mut Log<'_>, params: &Params, fence: Fence<'_>) -> Result<Survey> {
+    pub(crate) fn of(pages: &mut Pages<'_>, params: &Params, fence: Fence<'_>) -> Result<Survey> {
         let (mut survey, mut window) = (Survey::default(), Window::default());
-        Surveyor { log, params, fence }.survey(&mut survey, &mut window)?;
+        Surveyor { pages, params, fence }.survey(&mut survey, &mut window)?;
         Ok(survey)
     }
 }
 
 /// Reads the blocks.
 struct Surveyor<'a, 'c> {
-    log: &'a mut Log<'c>,
+    pages: &'a mut Pages<'c>,
     params: &'a Params,
     fence: Fence<'a>,
 }
@@ -153,7 +153,7 @@ impl Surveyor<'_, '_> {
         }
         // A block with a program of its first page cut off may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
-        let doubtful = window.last + self.log.head_count() + 1 + copies;
+        let doubtful = window.last + self.pages.head_count() + 1 + copies;
         let mut late = Vec::new();
         let tail = window.seen.len().saturating_sub(DOUBTED);
         for (place, (spare, seen)) in window.seen.drain(..).enumerate() {
@@ -185,7 +185,7 @@ impl Surveyor<'_, '_> {
         window: &mut Window,
     ) -> Result<()> {
         let block = spare.block;
-        if self.log.holds_copies(block) {
+        if self.pages.holds_copies(block) {
             survey.copies.push(block);
             window.last = window.seen.len();
             return Ok(());
@@ -243,8 +243,8 @@ impl Surveyor<'_, '_> {
                 // The first page of such a block may not be readable; a block of other pages brings nothing back. One whose
                 // erase failed is none.
                 Header::Unknown(_)
-                    if self.log.flash.next_programmed(spare.block, 1)?.is_some()
-                        && !self.log.flash.is_bad(spare.block)? =>
+                    if self.pages.flash.next_programmed(spare.block, 1)?.is_some()
+                        && !self.pages.flash.is_bad(spare.block)? =>
                 {
                     copies.push(spare.block);
                 }
@@ -255,7 +255,7 @@ impl Surveyor<'_, '_> {
         let most = 2 * self.params.copy_blocks as usize + 1;
         copies.extend(found.iter().skip(found.len().saturating_sub(most)).map(|(_, block)| *block));
         let open = self.fence.heads.iter().flatten().map(|(block, _)| *block);
-        self.log.guard_for_now(&copies, open.chain(self.fence.window.iter().map(|spare| spare.block)));
+        self.pages.guard_for_now(&copies, open.chain(self.fence.window.iter().map(|spare| spare.block)));
         Ok(found.last().map_or(0, |(seq, _)| *seq))
     }
 
@@ -266,7 +266,7 @@ impl Surveyor<'_, '_> {
             return Ok(header);
         }
         let first = self.params.page(block, 0);
-        let found = self.log.flash.medium.read_proved(first).map_err(device)?;
+        let found = self.pages.flash.medium.read_proved(first).map_err(device)?;
         let found = found.filter(|found| found.tag.seq >= since);
         Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
     }
@@ -274,11 +274,11 @@ impl Surveyor<'_, '_> {
     /// Kind and sequence number of the first telling page of a block: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
         let (mut silent, mut next) = (0, 0);
-        while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
+        while let Some((index, mut found)) = self.pages.flash.next_programmed(block, next)? {
             if index > 0 && self.params.copy_blocks > 0 {
                 // Copies of parity have no tag, and a chance likeness of one must not be believed.
                 let page = self.params.page(block, index);
-                found = self.log.flash.medium.look_proved(page).map_err(device)?;
+                found = self.pages.flash.medium.look_proved(page).map_err(device)?;
             }
             if let Some((kind, seq)) = found {
                 return Ok(Header::Known(kind, seq));
@@ -290,7 +290,7 @@ impl Surveyor<'_, '_> {
 
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
         let before = self.params.page(block, index.saturating_sub(1));
-        match self.log.flash.peek(before)? {
+        match self.pages.flash.peek(before)? {
             Peek::Programmed(header) => Ok(header.and_then(|(kind, _)| LogKind::from_bits(kind))),
             Peek::Erased => Ok(None),
         }
@@ -300,10 +300,10 @@ impl Surveyor<'_, '_> {
     fn scan(&mut self, block: u32, index: u32, survey: &mut Survey) -> Result<()> {
         let mut next = index;
         let (mut unread, mut is_aside) = (Vec::new(), None);
-        while let Some((index, _)) = self.log.flash.next_programmed(block, next)? {
+        while let Some((index, _)) = self.pages.flash.next_programmed(block, next)? {
             next = index + 1;
             let page = self.params.page(block, index);
-            let Ok(found) = self.log.flash.read(page) else {
+            let Ok(found) = self.pages.flash.read(page) else {
                 survey.unread.push(page);
                 unread.push(index);
                 continue;
@@ -349,12 +349,12 @@ impl Surveyor<'_, '_> {
 
     /// Adds a block without a page that tells anything, though a later one of the window was written to: it was, too.
     fn add_silent(&mut self, block: u32, survey: &mut Survey) -> Result<()> {
-        if self.log.flash.is_bad(block)? {
+        if self.pages.flash.is_bad(block)? {
             return Ok(());
         }
         let mut unread = Vec::new();
         while let Some((index, _)) =
-            self.log.flash.next_programmed(block, unread.last().map_or(0, |at| at + 1))?
+            self.pages.flash.next_programmed(block, unread.last().map_or(0, |at| at + 1))?
         {
             unread.push(index);
         }
@@ -369,14 +369,14 @@ impl Surveyor<'_, '_> {
         let (mut low, mut high) = (index, self.params.pages_per_block);
         while low < high {
             let middle = u32::midpoint(low, high);
-            match self.log.flash.next_programmed(block, middle)? {
+            match self.pages.flash.next_programmed(block, middle)? {
                 None => high = middle,
                 Some((found, _)) => low = found + 1,
             }
         }
         for index in (index..low).rev() {
             let page = self.params.page(block, index);
-            match self.log.flash.medium.read(page) {
+            match self.pages.flash.medium.read(page) {
                 Ok(found) => {
                     survey.seq = survey.seq.max(found.tag.seq.max(since));
                     if found.tag.seq >= since {

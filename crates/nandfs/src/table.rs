@@ -1,4 +1,4 @@
-//! A table too large for memory: pages of entries in the log, under pages of addresses, up to one root.
+//! A table too large for memory: pages of entries in the pages, under pages of addresses, up to one root.
 //!
 //! The node table (F2FS's NAT) and the block table (its SIT) are such tables. Changes gather in an overlay in
 //! memory; a checkpoint either carries the overlay along or writes it into the pages.
@@ -10,7 +10,7 @@ use pumice_vfs::FsError;
 
 use crate::addr::Addr;
 use crate::codec::len32;
-use crate::log::Log;
+use crate::pages::Pages;
 use crate::tag::{ChunkKind, Desc, desc};
 
 /// Bytes of an address in a page of addresses.
@@ -116,7 +116,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The entry at `key`.
-    pub(crate) fn get(&mut self, log: &mut Log<'_>, key: u32) -> Result<[u8; E], FsError> {
+    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, key: u32) -> Result<[u8; E], FsError> {
         if let Some(entry) = self.overlay.get(&key) {
             return Ok(*entry);
         }
@@ -125,7 +125,7 @@ impl<const E: usize> Table<E> {
         }
         let (leaf, slot) = (key / self.per_leaf(), key % self.per_leaf());
         let start = slot as usize * E;
-        let page = self.page(log, 0, leaf)?;
+        let page = self.page(pages, 0, leaf)?;
         let entry =
             page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
         Ok(entry.unwrap_or([0; E]))
@@ -133,9 +133,9 @@ impl<const E: usize> Table<E> {
 
     /// Keys on a page of the lowest level with all zeros in their entries, as of the last write of changes to the
     /// pages.
-    pub(crate) fn unused_on(&mut self, log: &mut Log<'_>, index: u32) -> Result<Vec<u32>, FsError> {
+    pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>, FsError> {
         let first = index.saturating_mul(self.per_leaf());
-        let used: Vec<u32> = match self.page(log, 0, index)? {
+        let used: Vec<u32> = match self.page(pages, 0, index)? {
             Some(bytes) => used_in::<E>(bytes).collect(),
             None => Vec::new(),
         };
@@ -146,7 +146,7 @@ impl<const E: usize> Table<E> {
 
     /// The end of the keys in use below `end`: behind the last entry that is not all zeros. With many empty pages, some
     /// way towards it.
-    pub(crate) fn end_of_use(&mut self, log: &mut Log<'_>, end: u32) -> u32 {
+    pub(crate) fn end_of_use(&mut self, pages: &mut Pages<'_>, end: u32) -> u32 {
         let changed = self.overlay.iter().filter(|(key, entry)| **key < end && **entry != [0; E]);
         let changed = changed.map(|(key, _)| key + 1).max().unwrap_or(0);
         let reach = u32::try_from(self.reach(self.height)).unwrap_or(u32::MAX);
@@ -155,7 +155,7 @@ impl<const E: usize> Table<E> {
             let Some(last) = at.checked_sub(1).filter(|_| at > changed) else { break };
             let index = last / self.per_leaf();
             let first = index * self.per_leaf();
-            let used: Vec<u32> = match self.page(log, 0, index) {
+            let used: Vec<u32> = match self.page(pages, 0, index) {
                 Ok(Some(bytes)) => used_in::<E>(bytes).collect(),
                 Ok(None) => Vec::new(),
                 // The keys in use there are unknown.
@@ -181,17 +181,17 @@ impl<const E: usize> Table<E> {
     /// A page of the table, read if need be; `None` where none was ever written.
     pub(crate) fn page(
         &mut self,
-        log: &mut Log<'_>,
+        pages: &mut Pages<'_>,
         level: u8,
         index: u32,
     ) -> Result<Option<&mut Vec<u8>>, FsError> {
         self.tick += 1;
         if !self.cache.contains_key(&(level, index)) {
-            let addr = self.addr_of(log, level, index)?;
+            let addr = self.addr_of(pages, level, index)?;
             if !addr.is_stored() {
                 return Ok(None);
             }
-            let bytes = log.read(addr, &self.desc(level, index), <[u8]>::to_vec)?;
+            let bytes = pages.read(addr, &self.desc(level, index), <[u8]>::to_vec)?;
             self.cache.insert((level, index), Cached { bytes, used: 0 });
         }
         let tick = self.tick;
@@ -204,11 +204,11 @@ impl<const E: usize> Table<E> {
     /// The same, made of zeros if none was ever written.
     fn page_or_new(
         &mut self,
-        log: &mut Log<'_>,
+        pages: &mut Pages<'_>,
         level: u8,
         index: u32,
     ) -> Result<Option<&mut Vec<u8>>, FsError> {
-        if self.page(log, level, index)?.is_none() {
+        if self.page(pages, level, index)?.is_none() {
             let bytes = vec![0; self.page_bytes as usize];
             self.cache.insert((level, index), Cached { bytes, used: self.tick });
         }
@@ -216,14 +216,14 @@ impl<const E: usize> Table<E> {
     }
 
     /// The place of a page on the chip.
-    pub(crate) fn addr_of(&mut self, log: &mut Log<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr_of(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
             let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
             return Ok(root.copied().unwrap_or(Addr::NONE));
         }
         let (parent, start) = self.parent_slot(index);
-        let page = self.page(log, level + 1, parent)?;
+        let page = self.page(pages, level + 1, parent)?;
         let raw = page.and_then(|bytes| bytes.get(start..start + 8)).and_then(|raw| raw.try_into().ok());
         Ok(raw.map_or(Addr::NONE, |raw| Addr::from_u64(u64::from_le_bytes(raw))))
     }
@@ -235,7 +235,7 @@ impl<const E: usize> Table<E> {
     /// Notes a page's place; its parent becomes dirty.
     pub(crate) fn set_addr(
         &mut self,
-        log: &mut Log<'_>,
+        pages: &mut Pages<'_>,
         level: u8,
         index: u32,
         addr: Addr,
@@ -248,7 +248,7 @@ impl<const E: usize> Table<E> {
         }
         let (parent, start) = self.parent_slot(index);
         if let Some(place) =
-            self.page_or_new(log, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8))
+            self.page_or_new(pages, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8))
         {
             place.copy_from_slice(&addr.to_u64().to_le_bytes());
         }
@@ -272,29 +272,29 @@ impl<const E: usize> Table<E> {
     }
 
     /// Takes over a page that will be written again; returns its old place.
-    pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
         let (level, index) = place;
-        let old = self.addr_of(log, level, index)?;
+        let old = self.addr_of(pages, level, index)?;
         if old.is_stored() {
-            self.page(log, level, index)?;
+            self.page(pages, level, index)?;
             self.dirty.insert(place);
-            self.set_addr(log, level, index, Addr::NONE)?;
+            self.set_addr(pages, level, index, Addr::NONE)?;
         }
         Ok(old)
     }
 
     /// Puts the overlay into the pages in memory and makes the table high enough for it. Entries of unreadable pages
     /// stay in the overlay.
-    pub(crate) fn absorb_overlay(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
+    pub(crate) fn absorb_overlay(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
         let Some((highest, _)) = entries.last().copied() else { return Ok(()) };
         while u64::from(highest) >= self.reach(self.height) {
-            self.grow(log)?;
+            self.grow(pages)?;
         }
         for (key, entry) in entries {
             let (leaf, start) = (key / self.per_leaf(), (key % self.per_leaf()) as usize * E);
-            let Ok(page) = self.page_or_new(log, 0, leaf) else {
+            let Ok(page) = self.page_or_new(pages, 0, leaf) else {
                 self.overlay.insert(key, entry);
                 continue;
             };
@@ -307,13 +307,13 @@ impl<const E: usize> Table<E> {
     }
 
     /// Adds a level: the pages under the roots hang under its first page from now on.
-    fn grow(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
+    fn grow(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
         let none = vec![Addr::NONE; self.roots.len()];
         let old = core::mem::replace(&mut self.roots, none);
         self.height += 1;
         if let Some(below) = self.height.checked_sub(2) {
             for (index, addr) in (0..).zip(old) {
-                self.set_addr(log, below, index, addr)?;
+                self.set_addr(pages, below, index, addr)?;
             }
         }
         Ok(())
@@ -321,10 +321,10 @@ impl<const E: usize> Table<E> {
 
     /// The next page to write, lowest level first. An empty one has no bytes and is not written: it lies nowhere from
     /// here on.
-    pub(crate) fn next_dirty(&mut self, log: &mut Log<'_>) -> Result<Option<Page>, FsError> {
+    pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
-        let mut bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
+        let mut bytes = self.page_or_new(pages, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
         if bytes.iter().all(|byte| *byte == 0) {
             self.cache.remove(&(level, index));
             bytes.clear();
@@ -334,7 +334,7 @@ impl<const E: usize> Table<E> {
 
     /// Takes a level away that leads to no more pages than there are roots; returns the address of the only root's
     /// page. Nothing may wait to be written.
-    pub(crate) fn lower(&mut self, log: &mut Log<'_>) -> Result<Option<Addr>, FsError> {
+    pub(crate) fn lower(&mut self, pages: &mut Pages<'_>) -> Result<Option<Addr>, FsError> {
         debug_assert!(!self.is_dirty(), "pages of the table wait to be written");
         let Some((top, others)) = self.roots.split_first().filter(|_| self.height > 0) else {
             return Ok(None);
@@ -344,7 +344,7 @@ impl<const E: usize> Table<E> {
             return Ok(None);
         }
         let mut roots = vec![Addr::NONE; self.roots.len()];
-        if let Some(bytes) = self.page(log, level, 0)? {
+        if let Some(bytes) = self.page(pages, level, 0)? {
             let (addresses, _) = bytes.as_chunks();
             let (kept, rest) = addresses.split_at(roots.len().min(addresses.len()));
             if rest.iter().any(|raw| *raw != [0; POINTER as usize]) {

@@ -6,9 +6,9 @@
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
-use crate::log::Spare;
 use crate::moving::Reason;
 use crate::options::WearSpread;
+use crate::pages::Spare;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
 
@@ -18,33 +18,33 @@ const LOOK: u32 = 16;
 impl Volume<'_> {
     /// Begins to move the data of the least worn block if the block that will be written next is worn far more.
     pub(crate) fn level_wear(&mut self) -> Result<()> {
-        if !self.leveler.is_its_turn(self.log.taken().blocks) {
+        if !self.log.leveler.is_its_turn(self.log.pages.taken().blocks) {
             return Ok(());
         }
-        let Some(Spare { block, erased }) = self.log.window.front().copied() else { return Ok(()) };
+        let Some(Spare { block, erased }) = self.log.pages.window.front().copied() else { return Ok(()) };
         // One that was erased ahead counts as it was before.
-        let worn = self.blocks.get(&mut self.log, block)?.erases.saturating_sub(erased.into());
+        let worn = self.log.blocks.get(&mut self.log.pages, block)?.erases.saturating_sub(erased.into());
         for _ in 0..LOOK {
-            let block = self.leveler.next(self.params.blocks);
+            let block = self.log.leveler.next(self.log.params.blocks);
             // Blocks on an unreadable page of the table wait for its repair.
-            let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
+            let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { continue };
             if self.is_sealed(block, &usage) {
-                self.leveler.see(block, &usage);
+                self.log.leveler.see(block, &usage);
             }
         }
-        let Some(block) = self.leveler.least() else { return Ok(()) };
-        let usage = self.blocks.get(&mut self.log, block)?;
+        let Some(block) = self.log.leveler.least() else { return Ok(()) };
+        let usage = self.log.blocks.get(&mut self.log.pages, block)?;
         if !self.is_sealed(block, &usage) {
-            self.leveler.forget();
+            self.log.leveler.forget();
             return Ok(());
         }
-        if !self.leveler.is_due(&usage, worn) {
+        if !self.log.leveler.is_due(&usage, worn) {
             return Ok(());
         }
-        self.leveler.forget();
-        self.blocks.candidates.pool.remove(block);
-        let view = self.blocks.view(&usage);
-        self.cleaner.moving = Some(self.start_move(block, Reason::Wear, view)?);
+        self.log.leveler.forget();
+        self.log.blocks.candidates.pool.remove(block);
+        let view = self.log.blocks.view(&usage);
+        self.log.cleaner.moving = Some(self.start_move(block, Reason::Wear, view)?);
         Ok(())
     }
 
@@ -52,8 +52,8 @@ impl Volume<'_> {
     pub(crate) fn wear_spread(&mut self) -> Result<WearSpread> {
         let mut spread = WearSpread { least: u32::MAX, ..WearSpread::default() };
         let (mut sum, mut count) = (0, 0);
-        for block in ANCHOR_BLOCKS..self.params.blocks {
-            let usage = self.blocks.get(&mut self.log, block)?;
+        for block in ANCHOR_BLOCKS..self.log.params.blocks {
+            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
             if usage.state != State::Bad {
                 spread.least = spread.least.min(usage.erases);
                 spread.most = spread.most.max(usage.erases);

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use pumice_vfs::{FileKind, Result};
 
 use crate::codec::size;
-use crate::log::{META, SYNC};
 use crate::pack::Compression;
 use crate::packer::{AHEAD, Job};
+use crate::pages::{META, SYNC};
 use crate::pointers::MAX_ODD;
 use crate::tag::{ChunkKind, desc};
 use crate::volume::Volume;
@@ -16,7 +16,7 @@ use crate::xattr_list;
 impl Volume<'_> {
     /// Bytes of a block that lie before the end of its file.
     fn tail_of(&self, index: u32, file_size: u64) -> usize {
-        size(file_size.saturating_sub(u64::from(index) * u64::from(self.params.block)))
+        size(file_size.saturating_sub(u64::from(index) * u64::from(self.log.params.block)))
     }
 
     /// Writes one changed block to the log.
@@ -24,19 +24,19 @@ impl Volume<'_> {
         let old = self.map_get(ino, index)?;
         let is_dir = self.inode(ino)?.kind == FileKind::Dir;
         let (how, file_size) = self.how_of(ino)?;
-        let Some(bytes) = self.cache.take(ino, index, is_dir) else { return Ok(()) };
+        let Some(bytes) = self.files.cache.take(ino, index, is_dir) else { return Ok(()) };
         let head = match (is_dir, sync) {
             (true, _) => META,
             (false, true) => SYNC,
             (false, false) => self.user_head(ino, index, old)?,
         };
-        self.blocks.clock = self.blocks.clock.wrapping_add(u32::from(!is_dir));
+        self.log.blocks.clock = self.log.blocks.clock.wrapping_add(u32::from(!is_dir));
         let tail = self.tail_of(index, file_size);
         let partial = !is_dir && (1..bytes.len()).contains(&tail);
         // Behind a short chunk no whole block fits in its page; fsync ends the page there anyway.
         let short = partial && self.may_be_short(ino, index, sync)?;
         let content = bytes.get(..tail).filter(|_| short).unwrap_or(&bytes);
-        let packed = self.packer.pack((ino, index), how, content);
+        let packed = self.files.packer.pack((ino, index), how, content);
         let (kind, chunk) = match &packed {
             Some(packed) => (ChunkKind::Packed, packed.as_slice()),
             None => (ChunkKind::Data, content),
@@ -45,7 +45,7 @@ impl Volume<'_> {
             Ok(addr) => addr,
             Err(error) => {
                 // The block's chunk on the chip may have been let go of.
-                self.cache.insert(ino, index, bytes, true);
+                self.files.cache.insert(ino, index, bytes, true);
                 return Err(error);
             }
         };
@@ -60,8 +60,8 @@ impl Volume<'_> {
 
     /// True if the last block of a file may be stored without the zeros behind it.
     fn may_be_short(&mut self, ino: u32, index: u32, sync: bool) -> Result<bool> {
-        let is_last = sync || self.params.slots == 1;
-        Ok(self.params.packs || (is_last && self.odd_pointers(ino, index)? < MAX_ODD))
+        let is_last = sync || self.log.params.slots == 1;
+        Ok(self.log.params.packs || (is_last && self.odd_pointers(ino, index)? < MAX_ODD))
     }
 
     /// The compression of a file's blocks: its own, or the mount's.
@@ -71,7 +71,7 @@ impl Volume<'_> {
             0 => xattr_list::compression(&inode.xattr),
             _ => xattr_list::compression(&self.xattr_bytes(ino)?),
         };
-        Ok(own.unwrap_or(self.packer.usual))
+        Ok(own.unwrap_or(self.files.packer.usual))
     }
 
     /// Writes changed blocks from `from` on, in order of inode and index, until `stop` says so.
@@ -82,7 +82,7 @@ impl Volume<'_> {
         sync: bool,
     ) -> Result<()> {
         let done = self.write_back_each(from, until, sync);
-        self.packer.drop_ahead();
+        self.files.packer.drop_ahead();
         done
     }
 
@@ -93,11 +93,11 @@ impl Volume<'_> {
         sync: bool,
     ) -> Result<()> {
         let (mut place, mut ahead) = (from, 0);
-        while let Some((ino, index)) = self.cache.next_dirty(place) {
+        while let Some((ino, index)) = self.files.cache.next_dirty(place) {
             if until(self, (ino, index)) {
                 break;
             }
-            if ahead == 0 && self.params.packs {
+            if ahead == 0 && self.log.params.packs {
                 ahead = self.pack_ahead((ino, index), &mut until)?;
             }
             self.write_back(ino, index, sync)?;
@@ -116,7 +116,7 @@ impl Volume<'_> {
         let (mut place, mut seen) = (from, 0);
         let mut jobs: Vec<Job> = Vec::new();
         let mut known = None;
-        while let Some((ino, index)) = self.cache.next_dirty(place).filter(|_| seen < AHEAD) {
+        while let Some((ino, index)) = self.files.cache.next_dirty(place).filter(|_| seen < AHEAD) {
             if until(self, (ino, index)) {
                 break;
             }
@@ -126,17 +126,17 @@ impl Volume<'_> {
                 _ => self.how_of(ino)?,
             };
             known = Some((ino, how, file_size));
-            if how == Compression::None || !self.packer.may_pack(ino, index) {
+            if how == Compression::None || !self.files.packer.may_pack(ino, index) {
                 continue;
             }
             let tail = self.tail_of(index, file_size);
-            let bytes = self.cache.get(ino, index);
+            let bytes = self.files.cache.get(ino, index);
             debug_assert!(bytes.is_some(), "block {index} of inode {ino} has changed and is gone");
             let Some(bytes) = bytes else { continue };
             let content = bytes.get(..tail).filter(|content| !content.is_empty()).unwrap_or(bytes);
             jobs.push(((ino, index), how, content.to_vec()));
         }
-        self.packer.pack_ahead(&jobs);
+        self.files.packer.pack_ahead(&jobs);
         Ok(seen)
     }
 
@@ -144,7 +144,7 @@ impl Volume<'_> {
     fn how_of(&mut self, ino: u32) -> Result<(Compression, u64)> {
         let inode = self.inode(ino)?;
         let (is_dir, file_size) = (inode.kind == FileKind::Dir, inode.size);
-        let how = match is_dir || !self.params.packs {
+        let how = match is_dir || !self.log.params.packs {
             true => Compression::None,
             false => self.compression_of(ino)?,
         };

@@ -86,7 +86,7 @@ impl Volume<'_> {
             return Ok(());
         }
         // The new list is whole before the old one goes: a full volume leaves everything as it was.
-        self.claim(2 * u64::from(self.params.node))?;
+        self.claim(2 * u64::from(self.log.params.node))?;
         let fresh = self.add_inode(Inode { kind: FileKind::File, ..empty_directory(ino, 0, 1, now) })?;
         if let Err(error) = self.write_file(fresh, 0, &bytes) {
             self.destroy(fresh)?;
@@ -101,7 +101,7 @@ impl Volume<'_> {
 
     /// The attributes of a new inode in a directory: its compression, if the directory names one.
     pub(crate) fn inherited(&mut self, dir: u32) -> Result<Vec<u8>> {
-        if !self.params.packs {
+        if !self.log.params.packs {
             return Ok(Vec::new());
         }
         let bytes = self.xattr_bytes(dir)?;

@@ -9,15 +9,25 @@ use super::nodes::What;
 impl Check<'_, '_> {
     pub(super) fn counters(&mut self, tally: Option<Tally>) {
         if let Some(tally) = tally {
-            self.counter("counter-free", "free erase blocks", self.volume.blocks.free, tally.free);
-            self.counter("counter-bad", "bad erase blocks", self.volume.blocks.bad, tally.bad);
+            self.counter("counter-free", "free erase blocks", self.volume.log.blocks.free, tally.free);
+            self.counter("counter-bad", "bad erase blocks", self.volume.log.blocks.bad, tally.bad);
         }
         if self.complete {
             let is_inode = |what| matches!(what, What::Inode(_));
             let inodes = self.known.values().filter(|known| is_inode(known.what)).count() as u64;
-            self.counter("counter-inodes", "inodes", self.volume.nodes.inodes, inodes);
-            self.counter("counter-data-blocks", "blocks of files", self.volume.data_blocks, self.data_blocks);
-            self.counter("counter-node-bytes", "bytes of nodes", self.volume.nodes.bytes, self.node_bytes);
+            self.counter("counter-inodes", "inodes", self.volume.files.nodes.inodes, inodes);
+            self.counter(
+                "counter-data-blocks",
+                "blocks of files",
+                self.volume.files.data_blocks,
+                self.data_blocks,
+            );
+            self.counter(
+                "counter-node-bytes",
+                "bytes of nodes",
+                self.volume.files.nodes.bytes,
+                self.node_bytes,
+            );
         }
     }
 

@@ -19,13 +19,14 @@ impl Check<'_, '_> {
         let start = self.done;
         for ino in self.inode_ids() {
             self.volume.look();
-            if let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, ino) {
+            if let Ok(Node::Inode(inode)) = self.volume.files.nodes.current(&mut self.volume.log.pages, ino) {
                 self.inode(ino, &inode);
             }
-            self.done = self.done.max(start + u64::from(ino.min(self.volume.nodes.end())).saturating_sub(1));
+            self.done =
+                self.done.max(start + u64::from(ino.min(self.volume.files.nodes.end())).saturating_sub(1));
             self.step(1);
         }
-        self.done = start + u64::from(self.volume.nodes.end());
+        self.done = start + u64::from(self.volume.files.nodes.end());
     }
 
     fn inode(&mut self, ino: u32, inode: &Inode) {

@@ -50,7 +50,7 @@ impl Check<'_, '_> {
             (tally.whole, self.complete) = (false, false);
             return;
         }
-        let Ok(Node::Index(index)) = self.volume.nodes.current(&mut self.volume.log, nid) else {
+        let Ok(Node::Index(index)) = self.volume.files.nodes.current(&mut self.volume.log.pages, nid) else {
             (tally.whole, self.complete) = (false, false);
             return;
         };

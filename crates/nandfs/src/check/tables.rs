@@ -6,7 +6,7 @@ use pumice_vfs::Result;
 
 use super::Check;
 use crate::addr::Addr;
-use crate::log::Log;
+use crate::pages::Pages;
 use crate::table::Table;
 
 /// Memory for pages of a table while it is walked, in bytes.
@@ -21,16 +21,16 @@ struct Page {
 }
 
 /// Hands out every page from the roots down; returns the leaves that could be read.
-fn walk<const E: usize>(table: &mut Table<E>, log: &mut Log<'_>, mut each: impl FnMut(Page)) -> Vec<u32> {
+fn walk<const E: usize>(table: &mut Table<E>, pages: &mut Pages<'_>, mut each: impl FnMut(Page)) -> Vec<u32> {
     let mut row: Vec<u32> = (0..).take(table.roots.len()).collect();
     for level in (0..table.height).rev() {
         let mut below = Vec::new();
         for index in row {
-            let addr = table.addr_of(log, level, index).unwrap_or(Addr::NONE);
+            let addr = table.addr_of(pages, level, index).unwrap_or(Addr::NONE);
             if addr == Addr::NONE {
                 continue;
             }
-            let read = table.page(log, level, index).map(|_| ());
+            let read = table.page(pages, level, index).map(|_| ());
             match &read {
                 Ok(()) if level == 0 => below.push(index),
                 Ok(()) => below.extend(children(index, table.per_inner())),
@@ -51,19 +51,19 @@ fn children(index: u32, per_inner: u32) -> impl Iterator<Item = u32> {
 impl Check<'_, '_> {
     /// Walks the node table; returns its leaves.
     pub(super) fn node_table(&mut self) -> Vec<u32> {
-        let mut pages = Vec::new();
-        let (nodes, log) = (&mut self.volume.nodes, &mut self.volume.log);
-        let leaves = walk(&mut nodes.table, log, |page| pages.push(page));
-        self.table_pages("node", pages);
+        let mut found = Vec::new();
+        let (nodes, pages) = (&mut self.volume.files.nodes, &mut self.volume.log.pages);
+        let leaves = walk(&mut nodes.table, pages, |page| found.push(page));
+        self.table_pages("node", found);
         leaves
     }
 
     /// Walks the block table.
     pub(super) fn block_table(&mut self) {
-        let mut pages = Vec::new();
-        let (blocks, log) = (&mut self.volume.blocks, &mut self.volume.log);
-        walk(&mut blocks.table, log, |page| pages.push(page));
-        self.table_pages("block", pages);
+        let mut found = Vec::new();
+        let (blocks, pages) = (&mut self.volume.log.blocks, &mut self.volume.log.pages);
+        walk(&mut blocks.table, pages, |page| found.push(page));
+        self.table_pages("block", found);
     }
 
     fn table_pages(&mut self, name: &str, pages: Vec<Page>) {

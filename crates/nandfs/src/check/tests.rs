@@ -10,12 +10,12 @@ use crate::api::check;
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
 use crate::ids::Ids;
-use crate::log::Spare;
 use crate::mount::format;
 use crate::namespace::orphan_name;
 use crate::node::{Body, Index, IndexBody, Map};
 use crate::nodes::{ORPHANS, ROOT};
 use crate::options::FormatOptions;
+use crate::pages::Spare;
 use crate::testing::{chip_of, mounted};
 use crate::volume::Volume;
 
@@ -70,7 +70,7 @@ impl Vol {
     /// The index node of a file.
     fn index_node_of(&mut self, way: &str) -> (u32, &mut Index) {
         let nid = self.map_of(way).children[0];
-        (nid, self.nodes.index_mut(&mut self.log, nid).unwrap())
+        (nid, self.files.nodes.index_mut(&mut self.log.pages, nid).unwrap())
     }
 
     /// Adds raw entries to the small directory.
@@ -94,41 +94,41 @@ impl Vol {
     }
 
     fn usage(&mut self, block: u32, change: impl FnOnce(&mut Usage)) {
-        self.blocks.update(&mut self.log, block, change).unwrap();
+        self.log.blocks.update(&mut self.log.pages, block, change).unwrap();
     }
 
     /// An erase block with data.
     fn data_block(&mut self) -> u32 {
         let page = self.map_of("dir/data").direct[0].page;
-        self.params.block_of(page)
+        self.log.params.block_of(page)
     }
 
     fn last_of_window(&mut self) -> &mut Spare {
-        self.log.window.back_mut().unwrap()
+        self.log.pages.window.back_mut().unwrap()
     }
 
     fn head(&self) -> (u32, u32) {
-        self.log.places().flatten().next().unwrap()
+        self.log.pages.places().flatten().next().unwrap()
     }
 }
 
 type Harm = (&'static str, fn(&mut Vol));
 
 const NODES: &[Harm] = &[
-    ("table-page", |v| v.nodes.table.roots[0].page = 1_000_000),
+    ("table-page", |v| v.files.nodes.table.roots[0].page = 1_000_000),
     ("node-address", |v| {
         let ino = v.at("dir/small");
-        v.nodes.set_addr(ino, Addr { page: 1, offset: 0, len: 9 });
+        v.files.nodes.set_addr(ino, Addr { page: 1, offset: 0, len: 9 });
     }),
     ("node-unreadable", |v| {
         let (one, other) = (v.at("dir/small"), v.at("dir/data"));
-        let addr = v.nodes.addr(&mut v.log, one).unwrap();
-        v.nodes.set_addr(other, addr);
+        let addr = v.files.nodes.addr(&mut v.log.pages, one).unwrap();
+        v.files.nodes.set_addr(other, addr);
     }),
-    ("node-id", |v| v.nodes.ids = Ids::from(v.nodes.end() - 1, 0)),
-    ("counter-inodes", |v| v.nodes.inodes += 1),
-    ("counter-node-bytes", |v| v.nodes.bytes -= 1),
-    ("counter-data-blocks", |v| v.data_blocks += 3),
+    ("node-id", |v| v.files.nodes.ids = Ids::from(v.files.nodes.end() - 1, 0)),
+    ("counter-inodes", |v| v.files.nodes.inodes += 1),
+    ("counter-node-bytes", |v| v.files.nodes.bytes -= 1),
+    ("counter-data-blocks", |v| v.files.data_blocks += 3),
     ("index-missing", |v| v.map_of("dir/data").children[0] = NOBODY),
     ("index-kind", |v| v.map_of("dir/data").children[0] = ROOT),
     ("index-owner", |v| v.index_node_of("dir/data").1.owner = ROOT),
@@ -216,13 +216,13 @@ const NAMES: &[Harm] = &[
     }),
     ("bucket-damaged", |v| {
         let (dir, bucket) = (v.at("many"), v.buckets()[0]);
-        v.cache.insert(dir, bucket, vec![99; 2048], true);
+        v.files.cache.insert(dir, bucket, vec![99; 2048], true);
     }),
     ("entry-hash", |v| {
         let (dir, buckets) = (v.at("many"), v.buckets());
         let mut bytes = vec![0; 2048];
         v.read_block(dir, buckets[0], 0, &mut bytes).unwrap();
-        v.cache.insert(dir, buckets[1], bytes, true);
+        v.files.cache.insert(dir, buckets[1], bytes, true);
     }),
     ("bucket-damaged", |v| {
         let ino = v.at("dir/small");
@@ -309,7 +309,7 @@ const BLOCKS: &[Harm] = &[
         v.usage(block, |usage| usage.state = State::Anchor);
     }),
     ("block-checkpoint", |v| {
-        let block = v.roots.blocks().next().unwrap();
+        let block = v.log.roots.blocks().next().unwrap();
         v.usage(block, |usage| usage.state = State::Failing);
     }),
     ("block-failing", |v| {
@@ -317,15 +317,15 @@ const BLOCKS: &[Harm] = &[
         v.usage(block, |usage| usage.state = State::Failing);
     }),
     ("block-lost", |v| {
-        let block = v.log.window.pop_back().unwrap().block;
+        let block = v.log.pages.window.pop_back().unwrap().block;
         v.usage(block, |usage| usage.state = State::Used);
     }),
     ("block-marked", |v| {
         let block = v.data_block();
-        v.log.flash.mark_bad(block).unwrap();
+        v.log.pages.flash.mark_bad(block).unwrap();
     }),
     ("block-unmarked", |v| {
-        let block = v.log.window.pop_back().unwrap().block;
+        let block = v.log.pages.window.pop_back().unwrap().block;
         v.usage(block, |usage| usage.state = State::Bad);
     }),
     ("window-state", |v| {
@@ -334,7 +334,7 @@ const BLOCKS: &[Harm] = &[
     }),
     ("window-erased", |v| {
         // The last ones go to roots, and never count as erased.
-        let first = v.log.window.front_mut().unwrap();
+        let first = v.log.pages.window.front_mut().unwrap();
         first.erased = true;
         let block = first.block;
         v.usage(block, |usage| usage.state = State::Dirty);
@@ -345,10 +345,10 @@ const BLOCKS: &[Harm] = &[
     }),
     ("head-page", |v| {
         let place = v.head();
-        v.log.resume(0, Some((place.0, 0)));
+        v.log.pages.resume(0, Some((place.0, 0)));
     }),
-    ("counter-free", |v| v.blocks.free += 1),
-    ("counter-bad", |v| v.blocks.bad += 1),
+    ("counter-free", |v| v.log.blocks.free += 1),
+    ("counter-bad", |v| v.log.blocks.bad += 1),
 ];
 
 fn codes(chip: &mut SimChip) -> Vec<String> {
@@ -407,7 +407,7 @@ fn long_lists_are_cut_short() {
     let many = volume.at("many");
     volume.dir_remove(ROOT, b"many").unwrap();
     for block in volume.buckets_of(many) {
-        volume.cache.insert(many, block, vec![0; 2048], true);
+        volume.files.cache.insert(many, block, vec![0; 2048], true);
     }
     volume.checkpoint(true).unwrap();
     let found = codes(&mut chip_of(volume));

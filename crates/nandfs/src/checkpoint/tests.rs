@@ -37,13 +37,13 @@ fn written_ahead() -> (Volume<'static>, u32) {
         write(&mut volume, file, at, 2);
     }
     volume.write_back_all().unwrap();
-    let checkpoints = volume.checkpoints;
+    let checkpoints = volume.log.recorded.checkpoints;
     let mut pieces = 0;
     while volume.write_nodes_ahead().unwrap() {
         pieces += 1;
     }
-    assert!(pieces > 1 && volume.nodes.has_ahead(), "{pieces} pieces were written ahead");
-    assert_eq!(volume.checkpoints, checkpoints);
+    assert!(pieces > 1 && volume.files.nodes.has_ahead(), "{pieces} pieces were written ahead");
+    assert_eq!(volume.log.recorded.checkpoints, checkpoints);
     (volume, file)
 }
 
@@ -83,7 +83,7 @@ fn a_sync_that_finds_all_nodes_written_ahead_makes_its_checkpoint() {
     let (mut volume, file) = written_ahead();
     assert!(volume.has_changes());
     volume.sync_all().unwrap();
-    assert!(!volume.nodes.has_ahead());
+    assert!(!volume.files.nodes.has_ahead());
     assert_after_cut(volume, file, 2);
 }
 
@@ -107,12 +107,12 @@ fn a_bad_block_that_leaves_the_window_is_told() {
     format(&mut chip, &FormatOptions::default(), &mut |_, _| {}).unwrap();
     let mut volume = mounted(chip, 1 << 22);
     volume.mark_in_use().unwrap();
-    let place = volume.log.own_blocks() - 1;
-    let block = volume.log.window[place].block;
-    volume.log.window[place].erased = false;
-    volume.log.flash.mark_bad(block).unwrap();
+    let place = volume.log.pages.own_blocks() - 1;
+    let block = volume.log.pages.window[place].block;
+    volume.log.pages.window[place].erased = false;
+    volume.log.pages.flash.mark_bad(block).unwrap();
     volume.leave_out().unwrap();
-    assert_eq!(volume.blocks.get(&mut volume.log, block).unwrap().state, State::Bad);
+    assert_eq!(volume.log.blocks.get(&mut volume.log.pages, block).unwrap().state, State::Bad);
     volume.checkpoint(true).unwrap();
     let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
     assert!(found.is_empty(), "{found:?}");

@@ -9,10 +9,10 @@ use super::page::{Known, Raw};
 use crate::addr::Addr;
 use crate::blocks::ENTRY;
 use crate::checkpoint_record::Checkpoint;
-use crate::log::Spare;
 use crate::names::NameRecord;
 use crate::node::{Body, IndexBody, Inode, Node};
 use crate::pack::Compression;
+use crate::pages::Spare;
 use crate::params::Params;
 use crate::tag::{ChunkKind, Desc};
 

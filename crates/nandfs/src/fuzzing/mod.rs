@@ -82,10 +82,10 @@ pub(crate) fn canary(volume: &mut Volume<'_>, uid: u32) {
     if uid < 1 << 24 {
         return;
     }
-    match volume.superblock.uuid {
+    match volume.log.recorded.superblock.uuid {
         CANARY_PANIC => panic!("the canary sings"),
         CANARY_LOOP => loop {
-            let _ = volume.log.flash.peek(0);
+            let _ = volume.log.pages.flash.peek(0);
         },
         _ => {}
     }

@@ -10,7 +10,7 @@ use pumice_flashlog::DOUBTED;
 use pumice_vfs::Result;
 
 use crate::checkpoint_record::Fence;
-use crate::log::Spare;
+use crate::pages::Spare;
 use crate::params::ANCHOR_BLOCKS;
 
 /// The erase blocks of a volume as its checkpoint tells them.

@@ -7,7 +7,7 @@ use pumice_media::{AnyChip, Nand};
 use pumice_vfs::Result;
 
 use crate::error::device;
-use crate::log::Log;
+use crate::pages::Pages;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::protection::FsyncProtection;
 use crate::tag::COPIES;
@@ -40,14 +40,14 @@ pub(super) fn find_protection(
 }
 
 /// Finds the copies of parity, and keeps them for the blocks without any other until their data has moved.
-pub(super) fn find_copies(log: &mut Log<'_>, params: &Params) -> Result<()> {
+pub(super) fn find_copies(pages: &mut Pages<'_>, params: &Params) -> Result<()> {
     if params.copy_blocks == 0 {
         return Ok(());
     }
-    let (mut copies, open) = search(&mut log.flash.medium, params)?;
+    let (mut copies, open) = search(&mut pages.flash.medium, params)?;
     // Everything was copied anew there, or in those before.
     let most = 2 * params.copy_blocks as usize + 1;
     copies.drain(..copies.len().saturating_sub(most));
-    log.guard(&copies, &open);
+    pages.guard(&copies, &open);
     Ok(())
 }

@@ -34,7 +34,8 @@ impl Repair<'_> {
             if self.tree.live.contains(&nid) {
                 continue;
             }
-            let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, nid) else {
+            let Ok(Node::Inode(inode)) = self.volume.files.nodes.current(&mut self.volume.log.pages, nid)
+            else {
                 continue;
             };
             let removed = gone.contains(&nid) || self.is_removed(nid, inode.parent, &inode.name);
@@ -45,7 +46,7 @@ impl Repair<'_> {
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);
                 // Its promises have been replayed.
-                self.volume.nodes.forget(nid);
+                self.volume.files.nodes.forget(nid);
             } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
                 lost.push((nid, inode.parent));
             }
@@ -115,7 +116,7 @@ impl Repair<'_> {
     /// Writes the names of torn directories anew, and sets links and parents right.
     pub(super) fn mend_names(&mut self) -> Result<()> {
         for dir in core::mem::take(&mut self.tree.torn) {
-            self.volume.cache.discard(dir, 0, u32::MAX);
+            self.volume.files.cache.discard(dir, 0, u32::MAX);
             self.volume.unmap(dir, 0, u64::MAX)?;
             let inode = self.volume.inode_mut(dir)?;
             (inode.body, inode.size) = (Body::Inline(Vec::new()), 0);

@@ -91,16 +91,16 @@ impl Scan {
     /// together.
     pub(super) fn of(volume: &mut Volume<'_>, checkpoint: Option<u64>) -> Result<Scan> {
         let (mut scan, mut doubtful) = (Scan::default(), Doubtful::default());
-        for block in ANCHOR_BLOCKS..volume.params.blocks {
-            for index in 0..volume.params.pages_per_block {
-                let page = volume.params.page(block, index);
-                let Some(found) = volume.log.flash.medium.read_proved(page).map_err(device)? else {
+        for block in ANCHOR_BLOCKS..volume.log.params.blocks {
+            for index in 0..volume.log.params.pages_per_block {
+                let page = volume.log.params.page(block, index);
+                let Some(found) = volume.log.pages.flash.medium.read_proved(page).map_err(device)? else {
                     continue;
                 };
                 scan.seq = scan.seq.max(found.tag.seq);
-                let Some(tag) = Tag::of(&found, &volume.params.tags) else { continue };
+                let Some(tag) = Tag::of(&found, &volume.log.params.tags) else { continue };
                 if tag.log == LogKind::Sync {
-                    let lengths = lengths_in(&tag, &found.payload, &volume.params);
+                    let lengths = lengths_in(&tag, &found.payload, &volume.log.params);
                     scan.writes.push(Write { page, tag: tag.clone(), lengths });
                 }
                 let names = names_in(&tag, &found.payload).filter(|_| tag.log != LogKind::Repair);

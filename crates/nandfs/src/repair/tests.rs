@@ -7,11 +7,11 @@ use pumice_vfs::{FileKind, NewNode};
 
 use crate::api::repair;
 use crate::dir::Bucket;
-use crate::log::META;
 use crate::mount::format;
 use crate::moving::Reason;
 use crate::nodes::ROOT;
 use crate::options::{FormatOptions, RepairOptions};
+use crate::pages::META;
 use crate::params::ANCHOR_BLOCKS;
 use crate::testing::{chip_of, mounted};
 use crate::volume::Volume;
@@ -39,7 +39,7 @@ fn moved_by_cleaning() -> Vol {
     volume.begin().unwrap();
     volume.unlink_node(many, b"a name that takes a little room 7", false).unwrap();
     // Pages from here on lie in other blocks.
-    for n in 0..volume.params.pages_per_block {
+    for n in 0..volume.log.params.pages_per_block {
         make(&mut volume, ROOT, &format!("x{n}"), FileKind::File);
         volume.checkpoint(false).unwrap();
     }
@@ -49,8 +49,12 @@ fn moved_by_cleaning() -> Vol {
     let here = Bucket::of(volume.name_hash(b"new"), 1).block();
     let other = u32::from(here == 0);
     let before = volume.map_get(many, other).unwrap();
-    assert!(before.is_stored() && volume.cache.is_dirty(many, here) && !volume.cache.is_dirty(many, other));
-    let block = volume.params.block_of(before.page);
+    assert!(
+        before.is_stored()
+            && volume.files.cache.is_dirty(many, here)
+            && !volume.files.cache.is_dirty(many, other)
+    );
+    let block = volume.log.params.block_of(before.page);
     evacuate(&mut volume, block);
     volume.program_all().unwrap();
     assert_ne!(volume.map_get(many, other).unwrap(), before, "nothing was moved");
@@ -59,9 +63,9 @@ fn moved_by_cleaning() -> Vol {
 
 /// Moves all live chunks out of a block.
 fn evacuate(volume: &mut Volume<'_>, block: u32) {
-    let usage = volume.blocks.get(&mut volume.log, block).unwrap();
-    let view = volume.blocks.view(&usage);
-    volume.cleaner.moving = Some(volume.start_move(block, Reason::Space, view).unwrap());
+    let usage = volume.log.blocks.get(&mut volume.log.pages, block).unwrap();
+    let view = volume.log.blocks.view(&usage);
+    volume.log.cleaner.moving = Some(volume.start_move(block, Reason::Space, view).unwrap());
     volume.clean_one().unwrap();
 }
 
@@ -77,11 +81,15 @@ fn node_copied_before_a_promise() -> (Vol, u32) {
         volume.write_file(file, block * 4096, &[1; 4096]).unwrap();
     }
     volume.checkpoint(false).unwrap();
-    let there = volume.nodes.addr(&mut volume.log, file).unwrap();
-    volume.log.leave(volume.params.block_of(there.page)).unwrap();
-    let block = volume.params.block_of(there.page);
+    let there = volume.files.nodes.addr(&mut volume.log.pages, file).unwrap();
+    volume.log.pages.leave(volume.log.params.block_of(there.page)).unwrap();
+    let block = volume.log.params.block_of(there.page);
     evacuate(&mut volume, block);
-    assert_ne!(volume.nodes.addr(&mut volume.log, file).unwrap(), there, "the node was not moved");
+    assert_ne!(
+        volume.files.nodes.addr(&mut volume.log.pages, file).unwrap(),
+        there,
+        "the node was not moved"
+    );
     for block in 0..2 {
         volume.begin().unwrap();
         volume.write_file(file, block * 4096, &[2; 4096]).unwrap();
@@ -110,7 +118,7 @@ fn a_copy_of_a_node_takes_nothing_back() {
 fn a_copy_of_a_node_takes_nothing_back_without_roots() {
     let (volume, file) = node_copied_before_a_promise();
     let records: vec::Vec<u32> =
-        (0..volume.params.blocks).filter(|block| volume.roots.holds(*block)).collect();
+        (0..volume.log.params.blocks).filter(|block| volume.log.roots.holds(*block)).collect();
     let mut chip = chip_of(volume);
     records.into_iter().chain(0..ANCHOR_BLOCKS).for_each(|block| chip.erase(BlockId(block)).unwrap());
     let (chip, _) = repair(chip, RepairOptions::default()).unwrap();
@@ -122,7 +130,7 @@ fn a_promised_file_stays_though_another_bucket_of_its_directory_is_newer() {
     for with_anchors in [true, false] {
         let volume = moved_by_cleaning();
         let records: vec::Vec<u32> =
-            (0..volume.params.blocks).filter(|block| volume.roots.holds(*block)).collect();
+            (0..volume.log.params.blocks).filter(|block| volume.log.roots.holds(*block)).collect();
         let mut chip = chip_of(volume);
         let anchors = 0..if with_anchors { 0 } else { ANCHOR_BLOCKS };
         records.into_iter().chain(anchors).for_each(|block| chip.erase(BlockId(block)).unwrap());

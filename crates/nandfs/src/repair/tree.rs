@@ -37,8 +37,8 @@ impl Repair<'_> {
                 let perm = if nid == ROOT { 0o755 } else { 0 };
                 let directory = empty_directory(nid, perm, 2, self.volume.now());
                 self.nodes.insert(nid, Addr::NONE);
-                self.volume.nodes.set_addr(nid, Addr::NONE);
-                self.volume.nodes.add_at(nid, inode_node(directory));
+                self.volume.files.nodes.set_addr(nid, Addr::NONE);
+                self.volume.files.nodes.add_at(nid, inode_node(directory));
             }
             self.tree.live.insert(nid);
         }
@@ -98,7 +98,7 @@ impl Repair<'_> {
             Body::Mapped(_) => {
                 let mut at = 0;
                 while let Some((block, addr)) = self.volume.map_next(dir, at)? {
-                    let mut bytes = vec![0; self.volume.params.block as usize];
+                    let mut bytes = vec![0; self.volume.log.params.block as usize];
                     let index = crate::volume::block_index(block)?;
                     match self.volume.read_block(dir, index, 0, &mut bytes) {
                         Ok(()) => parts.push((Some(addr), bytes)),
@@ -198,7 +198,7 @@ impl Repair<'_> {
             return Ok(false);
         }
         let Walk { ino, is_dir } = walk;
-        let node = self.volume.nodes.current(&mut self.volume.log, *nid);
+        let node = self.volume.files.nodes.current(&mut self.volume.log.pages, *nid);
         let is_known = self.nodes.contains_key(nid) && !self.tree.live.contains(nid);
         let Ok(Node::Index(mut index)) = node else { return Ok(self.cut(walk, nid, start, height)) };
         if !is_known || index.owner != ino || index.height() != height || !self.may_belong(*nid, ino) {
@@ -218,7 +218,7 @@ impl Repair<'_> {
             }
         };
         if changed {
-            *self.volume.nodes.index_mut(&mut self.volume.log, *nid)? = index;
+            *self.volume.files.nodes.index_mut(&mut self.volume.log.pages, *nid)? = index;
         }
         Ok(false)
     }
@@ -247,7 +247,7 @@ impl Repair<'_> {
         let mut changed = false;
         for (block, addr) in (start..).zip(list) {
             let index = u32::try_from(block).unwrap_or(u32::MAX);
-            let is_lost = self.volume.losses.check_block(ino, index).is_err()
+            let is_lost = self.volume.files.losses.check_block(ino, index).is_err()
                 || (addr.is_stored() && self.volume.prove_block(*addr, ino, index).is_err());
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
@@ -258,7 +258,7 @@ impl Repair<'_> {
                 (*addr, changed) = (Addr::NONE, true);
             }
             if *addr != Addr::NONE {
-                self.mapped += u64::from(self.volume.params.charge(*addr));
+                self.mapped += u64::from(self.volume.log.params.charge(*addr));
                 self.count(*addr);
             }
         }

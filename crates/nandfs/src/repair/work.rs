@@ -64,7 +64,7 @@ impl Repair<'_> {
 
     /// Counts a chunk that stays.
     pub(super) fn count(&mut self, addr: Addr) {
-        let block = self.volume.params.block_of(addr.page);
+        let block = self.volume.log.params.block_of(addr.page);
         if let Some(live) = self.live.get_mut(block as usize).filter(|_| addr.is_stored()) {
             *live = live.saturating_add(addr.len.into());
         }

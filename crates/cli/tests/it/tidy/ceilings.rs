@@ -46,7 +46,6 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("nandfs", "Info", 1),
     ("nandfs", "Inode", 21),
     ("nandfs", "Nodes", 11),
-    ("nandfs", "Volume", 32),
     ("vfs", "Attr", 14),
 ];
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
-use super::Log;
+use super::Pages;
 use crate::addr::Addr;
 use crate::codec::{len16, len32};
 use crate::error::{Damage, device};
@@ -25,7 +25,7 @@ pub(super) struct Passed {
     descs: Vec<Desc>,
 }
 
-impl Log<'_> {
+impl Pages<'_> {
     /// Adds a chunk that does not fit in the page that a head is filling, which has `most` chunks at the most.
     pub(super) fn append_across(
         &mut self,

@@ -10,7 +10,7 @@ use alloc::{collections::BTreeSet, vec, vec::Vec};
 use pumice_media::NandError;
 use pumice_vfs::FsError;
 
-use super::{Event, Log, ROOT_HEAD};
+use super::{Event, Pages, ROOT_HEAD};
 use crate::error::device;
 use crate::tag::COPIES;
 
@@ -30,7 +30,7 @@ pub(super) struct Copies {
     guarded: BTreeSet<u32>,
 }
 
-impl Log<'_> {
+impl Pages<'_> {
     /// Protects the pages behind a promise before it is given: they are brought back if some of them die, whether the
     /// power fails or not. All pages must have been programmed.
     pub(crate) fn protect(&mut self) -> Result<(), FsError> {
