@@ -254,11 +254,6 @@ impl Usage {
         *self.copies.entry(ino).or_insert(0) += 1;
     }
 
-    /// The inodes of an inode-stored block's pages, each as often as it has pages there.
-    pub(crate) fn residents(&self, block: u32) -> &[u32] {
-        self.residents.get(&block).map_or(&[], Vec::as_slice)
-    }
-
     /// Pages of an inode on the chip, dead ones too.
     pub(crate) fn copies(&self, ino: u32) -> u32 {
         self.copies.get(&ino).copied().unwrap_or_default()

@@ -190,12 +190,17 @@ pub(crate) fn find(flash: &mut Flash<'_>) -> Result<Option<(Checkpoint, Ring)>> 
         }
     }
     blocks.sort_unstable_by(|a, b| b.cmp(a));
-    for (_, number) in blocks {
-        if let Some(found) = newest_in(flash, number)? {
-            return Ok(Some(found));
+    let mut newest: Option<(Checkpoint, Ring)> = None;
+    for (time, number) in blocks {
+        let best = newest.as_ref().map_or(0, |(checkpoint, _)| checkpoint.position.time);
+        if newest.is_some() && best >= time {
+            break;
         }
+        // A cut erase leaves any time in the first page, and old checkpoints behind it.
+        let found = newest_in(flash, number)?;
+        newest = found.filter(|(checkpoint, _)| checkpoint.position.time >= best).or(newest);
     }
-    Ok(None)
+    Ok(newest)
 }
 
 /// The newest checkpoint of an erase block.

@@ -317,6 +317,10 @@ impl<'c> Log<'c> {
                 None => break,
             }
         }
+        if !met.is_empty() {
+            // A mount that was cut may have dropped others behind them.
+            self.at.unsure = self.at.free;
+        }
         // The times of torn blocks are not used again.
         self.at.time = self.at.time.saturating_add(TIME_STEP);
         Ok(met)

@@ -74,15 +74,15 @@ impl Volume<'_> {
             // An unreadable page stays, and its block with it.
             let Some(mark) = mark else { continue };
             let is_removed = self.removed.get(&mark.ino) == Some(&at);
-            if is_removed {
-                let here = self.store.usage.residents(block).iter().filter(|ino| **ino == mark.ino).count();
-                if self.store.usage.copies(mark.ino) as usize <= here {
-                    // Its older pages go with it.
-                    self.removed.remove(&mark.ino);
-                    self.store.usage.kill(at);
-                    continue;
-                }
-            } else if self.tree.get(mark.ino).is_none_or(|node| node.at != at || node.time != mark.number) {
+            // Older pages in this block need it elsewhere: the power may go in the middle of the erase.
+            if is_removed && self.store.usage.copies(mark.ino) <= 1 {
+                self.removed.remove(&mark.ino);
+                self.store.usage.kill(at);
+                continue;
+            }
+            if !is_removed
+                && self.tree.get(mark.ino).is_none_or(|node| node.at != at || node.time != mark.number)
+            {
                 continue;
             }
             let to = self.store.append(mark, &raw.data)?;

@@ -23,3 +23,10 @@ fn odd_seeds() {
 fn even_seeds() {
     LIVES.lead(1);
 }
+
+/// A block was erased that held an inode's older pages with the one that says that it was removed; the power went in
+/// the middle.
+#[test]
+fn a_life_that_failed_once() {
+    LIVES.life(1049, 97);
+}

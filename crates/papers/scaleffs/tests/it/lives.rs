@@ -24,9 +24,12 @@ fn even_seeds() {
     LIVES.lead(1);
 }
 
-/// A removal was the last of the log, in an erase block of its own: a mount erased it, and lost its power before its
-/// checkpoint.
+/// By seed, with the sessions up to there. A removal was the last of the log, in an erase block of its own: a mount
+/// erased it, and lost its power before its checkpoint. A mount that was cut had dropped blocks, and the next one wrote
+/// to them. The oldest checkpoint of the ring seemed to be the newest, for its erase was cut.
 #[test]
-fn a_life_that_failed_once() {
-    LIVES.life(103, 259);
+fn lives_that_failed_once() {
+    for (seed, sessions) in [(103, 259), (1005, 300), (1078, 120)] {
+        LIVES.life(seed, sessions);
+    }
 }
