@@ -4,7 +4,7 @@ use alloc::format;
 
 use super::Check;
 use super::blocks::Tally;
-use super::nodes::What;
+use super::known::What;
 
 impl Check<'_, '_> {
     pub(super) fn counters(&mut self, tally: Option<Tally>) {

@@ -44,11 +44,11 @@ fn moved_by_cleaning() -> Vol {
         volume.checkpoint(false).unwrap();
     }
     let new = make(&mut volume, many, "new", FileKind::File);
-    volume.write_file(new, 0, b"promised").unwrap();
+    volume.files.write_file(&mut volume.log, new, 0, b"promised").unwrap();
     volume.fsync_node(new).unwrap();
-    let here = Bucket::of(volume.name_hash(b"new"), 1).block();
+    let here = Bucket::of(volume.files.name_hash(b"new"), 1).block();
     let other = u32::from(here == 0);
-    let before = volume.map_get(many, other).unwrap();
+    let before = volume.files.map_get(&mut volume.log, many, other).unwrap();
     assert!(
         before.is_stored()
             && volume.files.cache.is_dirty(many, here)
@@ -56,17 +56,18 @@ fn moved_by_cleaning() -> Vol {
     );
     let block = volume.log.params.block_of(before.page);
     evacuate(&mut volume, block);
-    volume.program_all().unwrap();
-    assert_ne!(volume.map_get(many, other).unwrap(), before, "nothing was moved");
+    volume.log.program_all(&mut volume.files).unwrap();
+    assert_ne!(volume.files.map_get(&mut volume.log, many, other).unwrap(), before, "nothing was moved");
     volume
 }
 
 /// Moves all live chunks out of a block.
 fn evacuate(volume: &mut Volume<'_>, block: u32) {
-    let usage = volume.log.blocks.get(&mut volume.log.pages, block).unwrap();
+    let usage = volume.log.usage(block).unwrap();
     let view = volume.log.blocks.view(&usage);
-    volume.log.cleaner.moving = Some(volume.start_move(block, Reason::Space, view).unwrap());
-    volume.clean_one().unwrap();
+    volume.log.cleaner.moving =
+        Some(volume.log.start_move(&mut volume.files, block, Reason::Space, view).unwrap());
+    volume.log.clean_one(&mut volume.files).unwrap();
 }
 
 /// A file with two blocks promised by fsync, one after the other; cleaning copied its node before the first, into a
@@ -78,7 +79,7 @@ fn node_copied_before_a_promise() -> (Vol, u32) {
     let mut volume = mounted(chip, 1 << 20);
     let file = make(&mut volume, ROOT, "file", FileKind::File);
     for block in 0..8 {
-        volume.write_file(file, block * 4096, &[1; 4096]).unwrap();
+        volume.files.write_file(&mut volume.log, file, block * 4096, &[1; 4096]).unwrap();
     }
     volume.checkpoint(false).unwrap();
     let there = volume.files.nodes.addr(&mut volume.log.pages, file).unwrap();
@@ -92,9 +93,9 @@ fn node_copied_before_a_promise() -> (Vol, u32) {
     );
     for block in 0..2 {
         volume.begin().unwrap();
-        volume.write_file(file, block * 4096, &[2; 4096]).unwrap();
+        volume.files.write_file(&mut volume.log, file, block * 4096, &[2; 4096]).unwrap();
         volume.fsync_node(file).unwrap();
-        volume.program(META, None).unwrap();
+        volume.log.program(&mut volume.files, META, None).unwrap();
     }
     (volume, file)
 }
@@ -103,7 +104,7 @@ fn both_are_there(chip: SimChip, file: u32) {
     let mut volume = mounted(chip, 1 << 20);
     for block in 0..2 {
         let mut byte = [0];
-        volume.read_file(file, block * 4096, &mut byte).unwrap();
+        volume.files.read_file(&mut volume.log, file, block * 4096, &mut byte).unwrap();
         assert_eq!(byte, [2], "block {block} is older than its fsync");
     }
 }
@@ -136,12 +137,19 @@ fn a_promised_file_stays_though_another_bucket_of_its_directory_is_newer() {
         records.into_iter().chain(anchors).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let (chip, found) = repair(chip, RepairOptions::default()).unwrap();
         let mut volume = mounted(chip, 1 << 20);
-        let many = volume.dir_find(ROOT, b"many").unwrap().unwrap().0;
-        let (new, _) = volume.dir_find(many, b"new").unwrap().unwrap_or_else(|| panic!("dropped: {found:?}"));
+        let many = volume.files.dir_find(&mut volume.log, ROOT, b"many").unwrap().unwrap().0;
+        let (new, _) = volume
+            .files
+            .dir_find(&mut volume.log, many, b"new")
+            .unwrap()
+            .unwrap_or_else(|| panic!("dropped: {found:?}"));
         let mut bytes = vec![0; 8];
-        volume.read_file(new, 0, &mut bytes).unwrap();
+        volume.files.read_file(&mut volume.log, new, 0, &mut bytes).unwrap();
         assert_eq!(bytes, b"promised");
-        assert_eq!(volume.dir_find(many, b"a name that takes a little room 7").unwrap(), None);
-        assert_eq!(volume.inode(many).unwrap().size, 60);
+        assert_eq!(
+            volume.files.dir_find(&mut volume.log, many, b"a name that takes a little room 7").unwrap(),
+            None
+        );
+        assert_eq!(volume.files.inode(&mut volume.log, many).unwrap().size, 60);
     }
 }
