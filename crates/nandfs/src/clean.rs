@@ -105,19 +105,16 @@ impl Log<'_> {
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
     fn feed_pool(&mut self) {
         let span = self.params.blocks - ANCHOR_BLOCKS;
-        let batch =
-            if self.blocks.candidates.scanned < span { span.min(2048) } else { (span / 64).clamp(1, 64) };
+        let mut scanned = self.blocks.candidates.scanned;
+        let batch = if scanned < span { span.min(2048) } else { (span / 64).clamp(1, 64) };
         // A pool that holds every block needs no more looks once all were seen.
-        if self.blocks.candidates.scanned >= span && span <= 2048 {
+        if scanned >= span && span <= 2048 {
             return;
         }
         for _ in 0..batch {
-            let block = ANCHOR_BLOCKS + self.blocks.candidates.scanned % span;
-            self.blocks.candidates.scanned = if self.blocks.candidates.scanned == u32::MAX {
-                span
-            } else {
-                self.blocks.candidates.scanned + 1
-            };
+            let block = ANCHOR_BLOCKS + scanned % span;
+            scanned = if scanned == u32::MAX { span } else { scanned + 1 };
+            self.blocks.candidates.scanned = scanned;
             // Blocks on an unreadable page of the table wait for its repair.
             let Ok(usage) = self.usage(block) else { continue };
             if self.is_candidate(block, &usage) {

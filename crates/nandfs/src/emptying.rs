@@ -119,29 +119,23 @@ impl<'c> Log<'c> {
         found
     }
 
-    fn move_chunk(
-        &mut self,
-        files: &mut Files,
-        from: Option<&Cleaned>,
-        addr: Addr,
-        what: &Desc,
-    ) -> Result<()> {
-        let changed = match what.kind {
-            kind if kind.is_block() => files.cache.is_dirty(what.id, what.index),
-            ChunkKind::Node => files.nodes.is_dirty(what.id),
+    fn move_chunk(&mut self, files: &mut Files, from: Option<&Cleaned>, addr: Addr, it: &Desc) -> Result<()> {
+        let changed = match it.kind {
+            kind if kind.is_block() => files.cache.is_dirty(it.id, it.index),
+            ChunkKind::Node => files.nodes.is_dirty(it.id),
             _ => false,
         };
         if changed {
             // The next checkpoint writes it anyway, and lets go of this copy.
             return Ok(());
         }
-        let Ok(bytes) = self.pages.read(addr, what, <[u8]>::to_vec) else { return Ok(()) };
-        let head = self.survivor_head(from, what);
-        let to = self.append(files, head, *what, &bytes)?;
+        let Ok(bytes) = self.pages.read(addr, it, <[u8]>::to_vec) else { return Ok(()) };
+        let head = self.survivor_head(from, it);
+        let to = self.append(files, head, *it, &bytes)?;
         self.cleaner.copied_bytes += u64::from(addr.len);
         // Appending may itself have moved the chunk: a failed program in the same block.
-        let from = self.live(files, what)?;
-        self.repoint(files, what, to)?;
+        let from = self.live(files, it)?;
+        self.repoint(files, it, to)?;
         self.release(from)
     }
 

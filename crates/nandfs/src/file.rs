@@ -1,6 +1,7 @@
 //! The content of files: read, write, truncate, reserve, seek.
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 
@@ -128,6 +129,21 @@ impl Files {
         Ok(true)
     }
 
+    /// The same for several; true if any of them had none. An error leaves everything as it was.
+    fn reserve_blocks(&mut self, log: &mut Log<'_>, ino: u32, blocks: Range<u64>) -> Result<bool> {
+        let mut done = Vec::new();
+        for index in blocks {
+            match self.reserve_block(log, ino, block_index(index)?) {
+                Ok(fresh) => done.extend(fresh.then_some(index)),
+                Err(error) => {
+                    done.into_iter().try_for_each(|index| self.unmap(log, ino, index, index + 1))?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(!done.is_empty())
+    }
+
     /// Moves an inline body into blocks.
     pub(crate) fn spill(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
         let Body::Inline(bytes) = self.inode(log, ino)?.body.clone() else { return Ok(()) };
@@ -171,25 +187,16 @@ impl Files {
         if self.write_inline(log, ino, offset, data, end)? {
             return Ok(());
         }
-        let mut reserved = Vec::new();
-        for (index, _, _) in self.parts(offset, data.len()) {
-            match self.reserve_block(log, ino, block_index(index)?) {
-                Ok(fresh) => reserved.extend(fresh.then_some(index)),
-                Err(error) => {
-                    // An error leaves everything as it was.
-                    reserved.into_iter().try_for_each(|index| self.unmap(log, ino, index, index + 1))?;
-                    return Err(error);
-                }
-            }
-        }
+        let block = self.block_bytes();
+        self.reserve_blocks(log, ino, offset / block..end.div_ceil(block))?;
         let old_size = self.inode(log, ino)?.size;
         let mut rest = data;
         for (index, start, length) in self.parts(offset, data.len()) {
             let (part, tail) = rest.split_at(length);
             let whole = length == self.params.block as usize;
-            let fill = !whole && index * self.block_bytes() < old_size;
-            let block = self.block_mut(log, ino, block_index(index)?, fill)?;
-            block[start..start + length].copy_from_slice(part);
+            let fill = !whole && index * block < old_size;
+            let bytes = self.block_mut(log, ino, block_index(index)?, fill)?;
+            bytes[start..start + length].copy_from_slice(part);
             rest = tail;
         }
         if end > old_size {
@@ -198,14 +205,7 @@ impl Files {
         Ok(())
     }
 
-    fn write_inline(
-        &mut self,
-        log: &mut Log<'_>,
-        ino: u32,
-        from: u64,
-        data: &[u8],
-        end: u64,
-    ) -> Result<bool> {
+    fn write_inline(&mut self, log: &mut Log<'_>, ino: u32, at: u64, data: &[u8], end: u64) -> Result<bool> {
         let params = self.params;
         let inode = self.inode(log, ino)?;
         let Body::Inline(bytes) = &inode.body else { return Ok(false) };
@@ -224,7 +224,7 @@ impl Files {
         let inode = self.inode_mut(log, ino)?;
         inode.size = inode.size.max(end);
         if let Body::Inline(bytes) = &mut inode.body {
-            let start = size(from);
+            let start = size(at);
             bytes.resize(bytes.len().max(size(end)), 0);
             bytes[start..start + data.len()].copy_from_slice(data);
         }
@@ -346,17 +346,8 @@ impl Files {
         if (last - first).saturating_mul(block) > Room::of(log, self).total_bytes() {
             return Err(Errno::NoSpace.into());
         }
-        let mut done = Vec::new();
-        for index in first..last {
-            match self.reserve_block(log, ino, block_index(index)?) {
-                Ok(fresh) => done.extend(fresh.then_some(index)),
-                Err(error) => {
-                    done.into_iter().try_for_each(|index| self.unmap(log, ino, index, index + 1))?;
-                    return Err(error);
-                }
-            }
-        }
-        self.pend(ino).unlogged |= !done.is_empty();
+        let fresh = self.reserve_blocks(log, ino, first..last)?;
+        self.pend(ino).unlogged |= fresh;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Files {
     /// Promises of fsync that recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
-    pub(crate) clock: Clock,
+    clock: Clock,
     pub(crate) memory: Memory,
 }
 
@@ -75,9 +75,7 @@ impl Files {
             memory: Memory { budget, calls: 0 },
         }
     }
-}
 
-impl Files {
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }

@@ -199,22 +199,31 @@ impl<N> NandFs<N> {
         })
     }
 
+    /// The same on an inode.
+    fn see_at<R>(&self, ino: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<R>) -> Result<R> {
+        self.see(|volume| {
+            let ino = volume.files.known(&mut volume.log, ino)?;
+            work(volume, ino)
+        })
+    }
+
     /// Runs an operation that moves names or takes them away: a full volume has room for it.
-    fn tidy(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<()>) -> Result<()> {
+    fn tidy(&self, dir: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<()>) -> Result<()> {
         self.with(|volume| {
             volume.begin_tidying()?;
             volume.files.claims.move_names(true);
-            let done = work(volume);
+            let done = volume.files.known(&mut volume.log, dir).and_then(|dir| work(volume, dir));
             volume.files.claims.move_names(false);
             done
         })
     }
 
-    /// Runs an operation that changes the volume.
-    fn change<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
+    /// Runs an operation that changes an inode.
+    fn change<R>(&self, ino: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<R>) -> Result<R> {
         self.with(|volume| {
             volume.begin()?;
-            work(volume)
+            let ino = volume.files.known(&mut volume.log, ino)?;
+            work(volume, ino)
         })
     }
 }
@@ -256,11 +265,10 @@ impl Files {
         }
     }
 
-    /// A regular file.
-    fn known_file(&mut self, log: &mut Log<'_>, ino: Ino) -> Result<u32> {
-        let number = self.known(log, ino)?;
-        match self.inode(log, number)?.kind {
-            FileKind::File => Ok(number),
+    /// Fails if an inode is no regular file.
+    fn check_file(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
+        match self.inode(log, ino)?.kind {
+            FileKind::File => Ok(()),
             FileKind::Dir => Err(Errno::IsDir.into()),
             _ => Err(Errno::Invalid.into()),
         }
@@ -350,38 +358,29 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
-            volume.files.attributes(&mut volume.log, ino)
-        })
+        self.see_at(ino, |volume, ino| volume.files.attributes(&mut volume.log, ino))
     }
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
-        self.change(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
+        self.change(ino, |volume, ino| {
             volume.files.set_attributes(&mut volume.log, ino, change)?;
             volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
-        self.see(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
+        self.see_at(dir, |volume, dir| {
             let (ino, _) = volume.files.find(&mut volume.log, dir, name)?;
             volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
-        self.see(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
-            Ok(Ino(volume.files.directory(&mut volume.log, dir)?.parent.into()))
-        })
+        self.see_at(dir, |volume, dir| Ok(Ino(volume.files.directory(&mut volume.log, dir)?.parent.into())))
     }
 
     fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
+        self.see_at(ino, |volume, ino| {
             let inode = volume.files.inode(&mut volume.log, ino)?;
             if inode.kind != FileKind::Symlink {
                 return Err(Errno::Invalid.into());
@@ -393,47 +392,37 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
-        self.change(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
+        self.change(dir, |volume, dir| {
             let ino = volume.create_node(dir, name, node)?;
             volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
-        self.change(|volume| {
-            let (ino, dir) =
-                (volume.files.known(&mut volume.log, ino)?, volume.files.known(&mut volume.log, dir)?);
+        self.change(ino, |volume, ino| {
+            let dir = volume.files.known(&mut volume.log, dir)?;
             volume.link_node(ino, dir, name)?;
             volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.tidy(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
-            volume.unlink_node(dir, name, false)
-        })
+        self.tidy(dir, |volume, dir| volume.unlink_node(dir, name, false))
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.tidy(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
-            volume.unlink_node(dir, name, true)
-        })
+        self.tidy(dir, |volume, dir| volume.unlink_node(dir, name, true))
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
-        self.tidy(|volume| {
-            let (dir, to_dir) =
-                (volume.files.known(&mut volume.log, dir)?, volume.files.known(&mut volume.log, to_dir)?);
+        self.tidy(dir, |volume, dir| {
+            let to_dir = volume.files.known(&mut volume.log, to_dir)?;
             volume.rename_node(dir, name, to_dir, to_name, mode)
         })
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
+        self.see_at(ino, |volume, ino| {
             *volume.files.held.entry(ino).or_default() += 1;
             Ok(())
         })
@@ -444,22 +433,23 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.see(|volume| {
-            let ino = volume.files.known_file(&mut volume.log, ino)?;
+        self.see_at(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
             volume.files.read_file(&mut volume.log, ino, offset, buffer)
         })
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
         if data.is_empty() {
-            return self.see(|volume| volume.files.known_file(&mut volume.log, ino).map(|_| ()));
+            return self.see_at(ino, |volume, ino| volume.files.check_file(&mut volume.log, ino));
         }
         self.with(|volume| {
             let mut at = offset;
             // A long call is cut into pieces, each with room made for it.
             for piece in data.chunks(volume.room().piece_bytes()) {
                 volume.begin_writing(piece.len())?;
-                let ino = volume.files.known_file(&mut volume.log, ino)?;
+                let ino = volume.files.known(&mut volume.log, ino)?;
+                volume.files.check_file(&mut volume.log, ino)?;
                 volume.files.write_file(&mut volume.log, ino, at, piece)?;
                 volume.files.stamp_content(&mut volume.log, ino)?;
                 at = at.saturating_add(piece.len() as u64);
@@ -469,8 +459,8 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.files.known_file(&mut volume.log, ino)?;
+        self.change(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
             if length == 0 {
                 return Err(Errno::Invalid.into());
             }
@@ -480,17 +470,14 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
-        self.see(|volume| {
-            let ino = volume.files.known_file(&mut volume.log, ino)?;
+        self.see_at(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
             volume.files.seek_file(&mut volume.log, ino, offset, what)
         })
     }
 
     fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
-            volume.fsync_node(ino)
-        })
+        self.see_at(ino, |volume, ino| volume.fsync_node(ino))
     }
 
     fn sync(&self) -> Result<()> {
@@ -514,22 +501,15 @@ impl<N> FileSystem for NandFs<N> {
             }
             at = next;
         }
-        self.see(|volume| {
-            let dir = volume.files.known(&mut volume.log, dir)?;
-            volume.files.losses.check_names(dir)
-        })
+        self.see_at(dir, |volume, dir| volume.files.losses.check_names(dir))
     }
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
-            volume.files.xattr_get(&mut volume.log, ino, name)
-        })
+        self.see_at(ino, |volume, ino| volume.files.xattr_get(&mut volume.log, ino, name))
     }
 
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
+        self.change(ino, |volume, ino| {
             // The list is written as a whole.
             let bytes = volume.files.xattr_bytes(&mut volume.log, ino)?.len() + value.len();
             volume.begin_writing(bytes)?;
@@ -538,15 +518,11 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
-        self.see(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
-            volume.files.xattr_list(&mut volume.log, ino)
-        })
+        self.see_at(ino, |volume, ino| volume.files.xattr_list(&mut volume.log, ino))
     }
 
     fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.files.known(&mut volume.log, ino)?;
+        self.change(ino, |volume, ino| {
             volume.files.xattr_set(&mut volume.log, ino, name, None, XattrMode::Replace)
         })
     }

@@ -43,6 +43,9 @@ enum Born {
     Unknown,
 }
 
+/// Inodes that were found to be new.
+type Created = Vec<(u32, Born)>;
+
 /// A step of replay, in order of sequence numbers.
 enum Step {
     Replay(Record),
@@ -132,13 +135,7 @@ impl Files {
     }
 
     /// Takes note of unreadable pages, the last of them with this promise.
-    fn lose(
-        &mut self,
-        log: &mut Log<'_>,
-        promise: Option<Promise>,
-        pages: u32,
-        created: &mut Vec<(u32, Born)>,
-    ) {
+    fn lose(&mut self, log: &mut Log<'_>, promise: Option<Promise>, pages: u32, created: &mut Created) {
         if pages > 1 {
             self.losses.add_unnamed(pages - 1);
         }
@@ -218,7 +215,7 @@ impl Files {
         log: &mut Log<'_>,
         record: &Record,
         commits: &HashMap<u32, u64>,
-        created: &mut Vec<(u32, Born)>,
+        created: &mut Created,
     ) {
         let committed = |ino: u32| commits.get(&ino).is_some_and(|seq| *seq >= record.tag.seq);
         for (offset, desc) in record.tag.chunks() {
@@ -288,7 +285,7 @@ impl Files {
         log: &mut Log<'_>,
         addr: Addr,
         desc: &Desc,
-        created: &mut Vec<(u32, Born)>,
+        created: &mut Created,
     ) -> Result<()> {
         let nid = desc.id;
         let new = self.nodes.read_at(&mut log.pages, nid, addr, Some(desc.index))?;

@@ -2,21 +2,19 @@
 
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 
-use pumice_media::{ChipSpec, Faults, Nand, PageId, SimChip};
-use pumice_vfs::{FileKind, NewNode, Result, XattrMode};
+use pumice_media::{Faults, Nand, PageId, SimChip};
+use pumice_vfs::{FileKind, Result, XattrMode};
 
 use crate::addr::Addr;
 use crate::api::check;
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
 use crate::ids::Ids;
-use crate::mount::format;
 use crate::namespace::orphan_name;
 use crate::node::{Body, Index, IndexBody, Map};
 use crate::nodes::{ORPHANS, ROOT};
-use crate::options::FormatOptions;
 use crate::pages::Spare;
-use crate::testing::{chip_of, mounted};
+use crate::testing::{chip_of, formatted, mounted};
 use crate::volume::Volume;
 
 type Vol = Volume<'static>;
@@ -24,26 +22,18 @@ type Vol = Volume<'static>;
 /// A node id that nobody has.
 const NOBODY: u32 = 60_000;
 
-fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
-    let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
-    volume.create_node(dir, name.as_bytes(), &node).unwrap()
-}
-
 /// A sound volume with something of everything.
 fn sample() -> Vol {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 20);
+    let mut volume = mounted(formatted("2048+64:16:96"), 1 << 20);
     volume.begin().unwrap();
-    let many = make(&mut volume, ROOT, "many", FileKind::Dir);
+    let many = volume.make(ROOT, "many", FileKind::Dir);
     for n in 0..200 {
-        make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
+        volume.make(many, &format!("a name that takes a little room {n}"), FileKind::File);
     }
-    let dir = make(&mut volume, ROOT, "dir", FileKind::Dir);
-    make(&mut volume, dir, "below", FileKind::Dir);
+    let dir = volume.make(ROOT, "dir", FileKind::Dir);
+    volume.make(dir, "below", FileKind::Dir);
     for name in ["data", "other"] {
-        let file = make(&mut volume, dir, name, FileKind::File);
+        let file = volume.make(dir, name, FileKind::File);
         volume.files.write_file(&mut volume.log, file, 0, &vec![7; 30_000]).unwrap();
         volume.files.write_file(&mut volume.log, file, 600_000, &vec![8; 3_000]).unwrap();
         volume
@@ -51,8 +41,8 @@ fn sample() -> Vol {
             .xattr_set(&mut volume.log, file, b"user.long", Some(&[9; 500]), XattrMode::Either)
             .unwrap();
     }
-    let small = make(&mut volume, dir, "small", FileKind::File);
-    volume.files.write_file(&mut volume.log, small, 0, b"few bytes").unwrap();
+    let small = volume.make(dir, "small", FileKind::File);
+    volume.write(small, 0, b"few bytes");
     volume.checkpoint(true).unwrap();
     mounted(chip_of(volume), 1 << 20)
 }

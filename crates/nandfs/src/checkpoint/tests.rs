@@ -8,14 +8,14 @@
 
 use crate::blocks::State;
 use pumice_media::{ChipSpec, SimChip};
-use pumice_vfs::{FileKind, NewNode};
+use pumice_vfs::FileKind;
 
 use super::*;
 use crate::api::check;
 use crate::mount::format;
 use crate::nodes::ROOT;
 use crate::options::FormatOptions;
-use crate::testing::{chip_of, mounted};
+use crate::testing::{chip_of, formatted, mounted};
 
 const BLOCKS: u64 = 3000;
 const BYTES: u64 = 2048;
@@ -23,13 +23,9 @@ const BYTES: u64 = 2048;
 /// A volume with a file of ones in its checkpoint. Half of its blocks were written over with twos since, and written
 /// back; no fsync promised them, and their index nodes are written ahead of the next checkpoint.
 fn written_ahead() -> (Volume<'static>, u32) {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:512").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 22);
-    let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+    let mut volume = mounted(formatted("2048+64:16:512"), 1 << 22);
     volume.begin().unwrap();
-    let file = volume.create_node(ROOT, b"file", &node).unwrap();
+    let file = volume.make(ROOT, "file", FileKind::File);
     for at in 0..BLOCKS {
         write(&mut volume, file, at, 1);
     }
@@ -58,10 +54,7 @@ fn assert_after_cut(volume: Volume<'static>, file: u32, even: u8) {
     let mut volume = mounted(chip_of(volume), 1 << 22);
     for at in 0..BLOCKS {
         let mut bytes = [0; BYTES as usize];
-        assert_eq!(
-            volume.files.read_file(&mut volume.log, file, at * BYTES, &mut bytes).unwrap(),
-            bytes.len()
-        );
+        volume.read(file, at * BYTES, &mut bytes);
         let want = if at % 2 == 0 { even } else { 1 };
         assert_eq!(bytes, [want; BYTES as usize], "block {at}");
     }
