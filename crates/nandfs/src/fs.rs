@@ -477,7 +477,7 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
-        self.see_at(ino, |volume, ino| volume.fsync_node(ino))
+        self.see_at(ino, Volume::fsync_node)
     }
 
     fn sync(&self) -> Result<()> {
