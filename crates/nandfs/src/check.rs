@@ -9,6 +9,7 @@ mod counters;
 mod directories;
 mod findings;
 mod inodes;
+mod known;
 mod links;
 mod maps;
 mod nodes;
@@ -24,8 +25,8 @@ use pumice_vfs::{CheckReport, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::check::findings::Findings;
-use crate::check::nodes::Known;
-use crate::check::paths::Place;
+use crate::check::known::Known;
+use crate::check::known::Place;
 use crate::codec::size;
 use crate::mount;
 use crate::options::{MountOptions, Progress};
@@ -62,7 +63,7 @@ pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckRe
     let volume = load(nand, &mut found)?;
     let params = volume.log.params;
     // With losses, not all pointers to chunks were read.
-    let lost = volume.losses().len();
+    let lost = volume.files.losses().len();
     let mut check = Check {
         report: CheckReport {
             recovered: !volume.log.recorded.clean,
@@ -102,11 +103,11 @@ fn load<'c>(nand: AnyChip<'c>, found: &mut Findings) -> Result<Volume<'c>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
     if volume.log.recorded.clean {
         // A cut at the end of the clean state may have touched blocks that the next write erases again.
-        volume.doubt_torn()?;
+        volume.log.doubt_torn()?;
         return Ok(volume);
     }
-    volume.recover(&checkpoint)?;
-    for (ino, text) in volume.losses() {
+    volume.files.recover(&mut volume.log, &checkpoint)?;
+    for (ino, text) in volume.files.losses() {
         found.add_of("recovery", ino, text);
     }
     Ok(volume)

@@ -15,22 +15,17 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
-use crate::blocks::{State, Usage};
-use crate::checkpoint_record::{Checkpoint, words_of};
-use crate::codec::len32;
+use crate::checkpoint_record::Checkpoint;
 use crate::error::device;
 use crate::files::Files;
 use crate::log::{Life, Log, Recorded};
 use crate::nodes::ROOT;
 use crate::pages::{META, Pages, Spare};
-use crate::params::ANCHOR_BLOCKS;
 use crate::room::ROOT_BLOCKS;
 use crate::table::Page;
 use crate::tag::Desc;
 use crate::volume::Volume;
 
-/// Words of the window kept free for changes to it until the next checkpoint.
-const WORDS_SLACK: usize = 12;
 /// Journal entries kept free for the changes that writing the checkpoint itself makes: opened blocks, mostly.
 const JOURNAL_SLACK: usize = 12;
 
@@ -53,57 +48,22 @@ impl Volume<'_> {
         }
         let roots = if self.log.roots.is_full() { ROOT_BLOCKS as usize } else { 0 };
         if self.log.pages.erase_ahead(ERASED, roots)? {
-            self.apply_events()?;
+            self.log.apply_events(&mut self.files)?;
             return Ok(true);
         }
-        Ok(self.may_clean(extra) && self.write_nodes_ahead()?)
+        Ok(self.room().may_clean(extra) && self.log.write_nodes_ahead(&mut self.files)?)
     }
 
     fn is_checkpoint_near(&self, extra: usize) -> bool {
         let reads = self.log.reach.reads + self.log.pages.scan_pages();
         reads + NEAR_READS.min(self.log.reach.limit / 4) > self.log.reach.limit
-            || self.spare_blocks(extra) <= NEAR_BLOCKS
-    }
-
-    /// Writes some of the changed index nodes; false if few are left.
-    fn write_nodes_ahead(&mut self) -> Result<bool> {
-        let pages = (self.log.params.pages_per_block / 8).clamp(1, PIECE_PAGES);
-        let mut room = u64::from(pages * self.log.params.payload);
-        if self.files.nodes.dirty_bytes() <= room {
-            return Ok(false);
-        }
-        let cache = &self.files.cache;
-        // Those with blocks that wait to be written change again.
-        let waits = |owner: u32| cache.next_dirty((owner, 0)).is_some_and(|(next, _)| next == owner);
-        let indices = self.files.nodes.dirty_indices().filter(|(owner, ..)| !waits(*owner));
-        let piece = indices.map_while(|(_, nid, bytes)| {
-            room = room.checked_sub(bytes.into())?;
-            Some(nid)
-        });
-        let piece: Vec<u32> = piece.collect();
-        if piece.is_empty() {
-            return Ok(false);
-        }
-        // An fsync that failed may have left nodes that are promised with the next.
-        self.program(META, None)?;
-        self.log.pages.write_ahead(true);
-        let done = self.write_piece(piece);
-        self.log.pages.write_ahead(false);
-        done.map(|()| true)
-    }
-
-    fn write_piece(&mut self, nids: Vec<u32>) -> Result<()> {
-        for nid in nids {
-            self.write_node(nid)?;
-            self.files.nodes.note_ahead(nid);
-        }
-        self.program(META, None)
+            || self.room().spare_blocks(extra) <= NEAR_BLOCKS
     }
 
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.files.nodes.measure();
-        self.checkpoint_within(self.checkpoint_blocks(0).into(), clean)
+        self.checkpoint_within(self.room().checkpoint_blocks(0).into(), clean)
     }
 
     /// The first one of a volume, for which format has made room.
@@ -127,7 +87,7 @@ impl Volume<'_> {
             "a checkpoint took {} blocks, {held} were held for it",
             taken.blocks - before.blocks
         );
-        self.forget_empty_move()?;
+        self.log.forget_empty_move()?;
         self.log.cleaner.rest(1);
         self.log.pages.window = self.log.pages.window_with(&fresh).into();
         self.log.pages.start_epoch();
@@ -136,34 +96,21 @@ impl Volume<'_> {
         self.names.clear();
         self.files.nodes.checkpointed();
         self.log.recorded.clean = clean;
-        self.bury_failing()?;
+        self.log.bury_failing()?;
         self.trim();
         Ok(())
     }
 
     /// Writes it; returns the blocks that it adds to the window.
     fn write_checkpoint(&mut self, clean: bool) -> Result<Vec<Spare>> {
-        self.write_everything()?;
-        let fresh = self.choose_window()?;
-        self.write_tables()?;
+        self.log.write_everything(&mut self.files)?;
+        let fresh = self.log.choose_window()?;
+        self.log.write_tables(&mut self.files)?;
         if clean {
             self.log.pages.leave_all()?;
         }
         self.commit(clean, &fresh)?;
         Ok(fresh)
-    }
-
-    /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does so, too.
-    ///
-    /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
-    /// and been cut, and this one reads the torn page right.
-    pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.log.roots.find_ends(&mut self.log.pages.flash.medium).map_err(device)?
-            || self.log.recorded.clean
-        {
-            self.log.pages.doubt()?;
-        }
-        Ok(())
     }
 
     /// Ends the clean state with a checkpoint that repeats the last one. Until it is there the heads stay at the places
@@ -181,193 +128,11 @@ impl Volume<'_> {
         self.commit(true, &[])
     }
 
-    /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
-    pub(crate) fn write_everything(&mut self) -> Result<()> {
-        loop {
-            self.write_back_all()?;
-            for nid in self.files.nodes.dirty_nids(None) {
-                self.write_node(nid)?;
-            }
-            self.program_all()?;
-            if self.files.nodes.dirty() == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Writes table pages, unless the changes fit into the checkpoint's journals.
-    fn write_tables(&mut self) -> Result<()> {
-        let shrinks = self.files.nodes.lower_end(&mut self.log.pages);
-        let is_full = self.files.nodes.table.overlay.len() > self.log.recorded.limits.node_journal;
-        if shrinks || is_full || self.files.nodes.table.is_dirty() {
-            self.write_node_table()?;
-        }
-        while self.log.blocks.table.is_dirty()
-            || self.log.blocks.table.overlay.len() + JOURNAL_SLACK > self.log.recorded.limits.block_journal
-        {
-            self.write_block_table()?;
-        }
-        Ok(())
-    }
-
-    fn write_node_table(&mut self) -> Result<()> {
-        self.files.nodes.table.absorb_overlay(&mut self.log.pages)?;
-        loop {
-            while let Some(Page { level, index, desc, bytes }) =
-                self.files.nodes.table.next_dirty(&mut self.log.pages)?
-            {
-                let old = self.files.nodes.table.addr_of(&mut self.log.pages, level, index)?;
-                self.release(old)?;
-                let addr = self.append_page(desc, &bytes)?;
-                self.files.nodes.table.set_addr(&mut self.log.pages, level, index, addr)?;
-            }
-            self.program(META, None)?;
-            if self.files.nodes.table.is_dirty() {
-                continue;
-            }
-            while let Some(old) = self.files.nodes.table.lower(&mut self.log.pages)? {
-                self.release(old)?;
-            }
-            return Ok(());
-        }
-    }
-
-    /// Adds a page of a table to the log, unless it holds nothing.
-    fn append_page(&mut self, desc: Desc, bytes: &[u8]) -> Result<Addr> {
-        if bytes.is_empty() { Ok(Addr::NONE) } else { self.append(META, desc, bytes) }
-    }
-
-    /// Writes the block table, which counts its own pages. Old pages are counted out before any page is written, and
-    /// the changes by the new ones (a few blocks beside each other) are small enough for the journal.
-    fn write_block_table(&mut self) -> Result<()> {
-        let mut released = alloc::collections::BTreeSet::new();
-        loop {
-            let mut more = false;
-            for place in self.log.blocks.table.pages_to_write() {
-                if released.insert(place) {
-                    let old = self.log.blocks.detach(&mut self.log.pages, place)?;
-                    self.release(old)?;
-                    more = true;
-                }
-            }
-            if !more {
-                break;
-            }
-        }
-        self.log.blocks.table.absorb_overlay(&mut self.log.pages)?;
-        loop {
-            while let Some(Page { level, index, desc, bytes }) =
-                self.log.blocks.table.next_dirty(&mut self.log.pages)?
-            {
-                let old = self.log.blocks.table.addr_of(&mut self.log.pages, level, index)?;
-                self.release(old)?;
-                let addr = self.append_page(desc, &bytes)?;
-                self.log.blocks.table.set_addr(&mut self.log.pages, level, index, addr)?;
-            }
-            self.program(META, None)?;
-            if !self.log.blocks.table.is_dirty() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
-    /// the order of the chip, on from where the last search ended.
-    fn choose_window(&mut self) -> Result<Vec<Spare>> {
-        let room = self.log.reach.window_max.saturating_sub(self.log.pages.window.len());
-        let mut fresh = Vec::new();
-        let mut keep = Vec::new();
-        for block in core::mem::take(&mut self.log.blocks.dying) {
-            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
-            if usage.valid > 0 || usage.state != State::Used {
-                continue;
-            }
-            if self.is_in_use(block) || fresh.len() >= room {
-                keep.push(block);
-                continue;
-            }
-            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = State::Dirty)?;
-            fresh.push(Spare { block, erased: false });
-        }
-        self.log.blocks.dying.append(&mut keep);
-        self.search_free(room, &mut fresh)?;
-        self.fit_window(&mut fresh)?;
-        Ok(fresh)
-    }
-
-    /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words
-    /// stay unused: blocks erased ahead split runs.
-    fn fit_window(&mut self, fresh: &mut Vec<Spare>) -> Result<()> {
-        let limit = self.log.recorded.limits.window_words - WORDS_SLACK;
-        loop {
-            let over = words_of(&self.log.pages.named_window(fresh)).len().saturating_sub(limit);
-            if over == 0 {
-                return Ok(());
-            }
-            for _ in 0..over {
-                if fresh.pop().is_none() {
-                    self.leave_out()?;
-                }
-            }
-        }
-    }
-
-    /// Leaves out the last block of the window that heads would take.
-    fn leave_out(&mut self) -> Result<()> {
-        let place = self.log.pages.own_blocks().saturating_sub(1);
-        let Some(Spare { block, erased: false }) = self.log.pages.window.remove(place) else { return Ok(()) };
-        // The power went after an erase of it had failed.
-        let state = if self.log.pages.flash.is_bad(block)? { State::Bad } else { State::Dirty };
-        self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = state)?;
-        Ok(())
-    }
-
-    /// True if a block is open, or holds the checkpoints or copies of parity.
-    pub(crate) fn is_in_use(&self, block: u32) -> bool {
-        self.log.pages.is_open(block) || self.log.roots.holds(block) || self.log.pages.holds_copies(block)
-    }
-
-    fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
-        let blocks = self.log.params.blocks;
-        let known: hashbrown::HashSet<u32> =
-            self.log.pages.window.iter().chain(fresh.iter()).map(|spare| spare.block).collect();
-        let mut unknown = self.log.blocks.free.saturating_sub(len32(known.len()));
-        for _ in ANCHOR_BLOCKS..blocks {
-            if fresh.len() >= room || (unknown == 0 && !self.log.blocks.lost_dead) {
-                return Ok(());
-            }
-            let block = self.log.blocks.cursor;
-            self.log.blocks.cursor = if block + 1 < blocks { block + 1 } else { ANCHOR_BLOCKS };
-            if known.contains(&block) {
-                continue;
-            }
-            // Blocks on an unreadable page of the table wait for its repair.
-            let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { continue };
-            match usage.state {
-                State::Erased | State::Dirty => {
-                    unknown = unknown.saturating_sub(1);
-                    fresh.push(Spare { block, erased: usage.state == State::Erased });
-                }
-                State::Used
-                    if usage.valid == 0
-                        && !self.is_in_use(block)
-                        && !self.log.blocks.dying.contains(&block) =>
-                {
-                    self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = State::Dirty)?;
-                    fresh.push(Spare { block, erased: false });
-                }
-                _ => {}
-            }
-        }
-        self.log.blocks.lost_dead = false;
-        Ok(())
-    }
-
     /// Writes the checkpoint page.
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
-        self.doubt_torn()?;
+        self.log.doubt_torn()?;
         self.log.pages.protect()?;
-        self.release_copies();
+        self.log.release_copies();
         let root_inode = self.files.nodes.addr(&mut self.log.pages, ROOT)?;
         self.log.patrol.count_rebuilt(self.log.pages.flash.medium.rebuilt_pages());
         let Files { nodes, data_blocks, .. } = &mut self.files;
@@ -414,49 +179,144 @@ impl Volume<'_> {
         };
         pages.keep();
         let left = match roots.write(&mut Scribe { pages, encode }) {
-            Err(error) if error.errno() == Errno::ReadOnly => return Err(self.end_unwritten()),
+            Err(error) if error.errno() == Errno::ReadOnly => return Err(self.log.end_unwritten()),
             left => left?,
         };
         self.log.recorded.checkpoints += 1;
         self.log.patrol.save();
         self.log.pages.flash.medium.flush().map_err(device)?;
-        self.apply_events()?;
+        self.log.apply_events(&mut self.files)?;
         for block in left {
             self.log.blocks.leave_root(&mut self.log.pages, block)?;
         }
         Ok(())
     }
+}
 
-    /// Gives up copies of parity for blocks that have moved, with this checkpoint.
-    fn release_copies(&mut self) {
-        for block in self.log.pages.guarded() {
-            // One of which nobody knows keeps them.
-            if self.log.blocks.get(&mut self.log.pages, block).is_ok_and(|usage| usage.valid == 0) {
-                self.log.pages.release(block);
-            }
+impl Log<'_> {
+    /// Writes some of the changed index nodes; false if few are left.
+    fn write_nodes_ahead(&mut self, files: &mut Files) -> Result<bool> {
+        let pages = (self.params.pages_per_block / 8).clamp(1, PIECE_PAGES);
+        let mut room = u64::from(pages * self.params.payload);
+        if files.nodes.dirty_bytes() <= room {
+            return Ok(false);
         }
-        self.log.pages.leave_kept();
+        let cache = &files.cache;
+        // Those with blocks that wait to be written change again.
+        let waits = |owner: u32| cache.next_dirty((owner, 0)).is_some_and(|(next, _)| next == owner);
+        let indices = files.nodes.dirty_indices().filter(|(owner, ..)| !waits(*owner));
+        let piece = indices.map_while(|(_, nid, bytes)| {
+            room = room.checked_sub(bytes.into())?;
+            Some(nid)
+        });
+        let piece: Vec<u32> = piece.collect();
+        if piece.is_empty() {
+            return Ok(false);
+        }
+        // An fsync that failed may have left nodes that are promised with the next.
+        self.program(files, META, None)?;
+        self.pages.write_ahead(true);
+        let done = self.write_piece(files, piece);
+        self.pages.write_ahead(false);
+        done.map(|()| true)
     }
 
-    /// Marks blocks bad after a failed program, once they hold nothing any more.
-    fn bury_failing(&mut self) -> Result<()> {
-        let mut keep = Vec::new();
-        for block in core::mem::take(&mut self.log.blocks.failing) {
-            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
-            if usage.state != State::Failing {
-                continue;
-            }
-            if usage.valid > 0 {
-                keep.push(block);
-                continue;
-            }
-            self.log.pages.flash.mark_bad(block)?;
-            self.log
-                .blocks
-                .update(&mut self.log.pages, block, |usage: &mut Usage| usage.state = State::Bad)?;
+    fn write_piece(&mut self, files: &mut Files, nids: Vec<u32>) -> Result<()> {
+        for nid in nids {
+            self.write_node(files, nid)?;
+            files.nodes.note_ahead(nid);
         }
-        self.log.blocks.failing.append(&mut keep);
+        self.program(files, META, None)
+    }
+
+    /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
+    pub(crate) fn write_everything(&mut self, files: &mut Files) -> Result<()> {
+        loop {
+            files.write_back_all(self)?;
+            for nid in files.nodes.dirty_nids(None) {
+                self.write_node(files, nid)?;
+            }
+            self.program_all(files)?;
+            if files.nodes.dirty() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes table pages, unless the changes fit into the checkpoint's journals.
+    fn write_tables(&mut self, files: &mut Files) -> Result<()> {
+        let shrinks = files.nodes.lower_end(&mut self.pages);
+        let is_full = files.nodes.table.overlay.len() > self.recorded.limits.node_journal;
+        if shrinks || is_full || files.nodes.table.is_dirty() {
+            self.write_node_table(files)?;
+        }
+        while self.blocks.table.is_dirty()
+            || self.blocks.table.overlay.len() + JOURNAL_SLACK > self.recorded.limits.block_journal
+        {
+            self.write_block_table(files)?;
+        }
         Ok(())
+    }
+
+    fn write_node_table(&mut self, files: &mut Files) -> Result<()> {
+        files.nodes.table.absorb_overlay(&mut self.pages)?;
+        loop {
+            while let Some(Page { level, index, desc, bytes }) =
+                files.nodes.table.next_dirty(&mut self.pages)?
+            {
+                let old = files.nodes.table.addr_of(&mut self.pages, level, index)?;
+                self.release(old)?;
+                let addr = self.append_page(files, desc, &bytes)?;
+                files.nodes.table.set_addr(&mut self.pages, level, index, addr)?;
+            }
+            self.program(files, META, None)?;
+            if files.nodes.table.is_dirty() {
+                continue;
+            }
+            while let Some(old) = files.nodes.table.lower(&mut self.pages)? {
+                self.release(old)?;
+            }
+            return Ok(());
+        }
+    }
+
+    /// Adds a page of a table to the log, unless it holds nothing.
+    fn append_page(&mut self, files: &mut Files, desc: Desc, bytes: &[u8]) -> Result<Addr> {
+        if bytes.is_empty() { Ok(Addr::NONE) } else { self.append(files, META, desc, bytes) }
+    }
+
+    /// Writes the block table, which counts its own pages. Old pages are counted out before any page is written, and
+    /// the changes by the new ones (a few blocks beside each other) are small enough for the journal.
+    fn write_block_table(&mut self, files: &mut Files) -> Result<()> {
+        let mut released = alloc::collections::BTreeSet::new();
+        loop {
+            let mut more = false;
+            for place in self.blocks.table.pages_to_write() {
+                if released.insert(place) {
+                    let old = self.blocks.detach(&mut self.pages, place)?;
+                    self.release(old)?;
+                    more = true;
+                }
+            }
+            if !more {
+                break;
+            }
+        }
+        self.blocks.table.absorb_overlay(&mut self.pages)?;
+        loop {
+            while let Some(Page { level, index, desc, bytes }) =
+                self.blocks.table.next_dirty(&mut self.pages)?
+            {
+                let old = self.blocks.table.addr_of(&mut self.pages, level, index)?;
+                self.release(old)?;
+                let addr = self.append_page(files, desc, &bytes)?;
+                self.blocks.table.set_addr(&mut self.pages, level, index, addr)?;
+            }
+            self.program(files, META, None)?;
+            if !self.blocks.table.is_dirty() {
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -1,20 +1,24 @@
 //! The content of files: read, write, truncate, reserve, seek.
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 
 use crate::addr::Addr;
 use crate::codec::size;
 use crate::error::Damage;
+use crate::files::Files;
+use crate::log::Log;
 use crate::node::{Body, Inode, Map};
 use crate::pack;
+use crate::room::Room;
 use crate::tag::ChunkKind;
-use crate::volume::{Volume, block_index};
+use crate::volume::block_index;
 
-impl Volume<'_> {
+impl Files {
     fn block_bytes(&self) -> u64 {
-        self.log.params.block.into()
+        self.params.block.into()
     }
 
     /// The largest file, in bytes: as many blocks as tags can count.
@@ -37,19 +41,26 @@ impl Volume<'_> {
     }
 
     /// Reads a block into `out` from `start` on; zeros follow the chunk's end.
-    pub(crate) fn read_block(&mut self, ino: u32, index: u32, start: usize, out: &mut [u8]) -> Result<()> {
-        if let Some(bytes) = self.files.cache.get(ino, index) {
+    pub(crate) fn read_block(
+        &mut self,
+        log: &mut Log<'_>,
+        ino: u32,
+        index: u32,
+        start: usize,
+        out: &mut [u8],
+    ) -> Result<()> {
+        if let Some(bytes) = self.cache.get(ino, index) {
             out.copy_from_slice(&bytes[start..start + out.len()]);
             return Ok(());
         }
-        self.files.losses.check_block(ino, index)?;
-        let addr = self.map_get(ino, index)?;
+        self.losses.check_block(ino, index)?;
+        let addr = self.map_get(log, ino, index)?;
         if !addr.is_stored() {
             out.fill(0);
             return Ok(());
         }
-        let most = self.log.params.block as usize;
-        let unpacked = self.log.pages.read_block(addr, ino, index, |bytes, kind| {
+        let most = self.params.block as usize;
+        let unpacked = log.pages.read_block(addr, ino, index, |bytes, kind| {
             if kind == ChunkKind::Packed {
                 return pack::unpack(bytes, most, Damage::packed(addr)).map(Some);
             }
@@ -61,136 +72,142 @@ impl Volume<'_> {
             if out.len() < most {
                 // Readers in small pieces need it again.
                 bytes.resize(most, 0);
-                self.files.cache.insert(ino, index, bytes, false);
+                self.cache.insert(ino, index, bytes, false);
             }
         }
         Ok(())
     }
 
     /// Reads the chunk of a block and proves it.
-    pub(crate) fn prove_block(&mut self, addr: Addr, ino: u32, index: u32) -> Result<()> {
-        let most = self.log.params.block as usize;
-        self.log.pages.read_block(addr, ino, index, |bytes, kind| match kind {
+    pub(crate) fn prove_block(&mut self, log: &mut Log<'_>, addr: Addr, ino: u32, index: u32) -> Result<()> {
+        let most = self.params.block as usize;
+        log.pages.read_block(addr, ino, index, |bytes, kind| match kind {
             ChunkKind::Packed => pack::unpack(bytes, most, Damage::packed(addr)).map(|_| ()),
             _ => Ok(()),
         })?
     }
 
     /// A whole block in memory for a change, read if need be.
-    fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
-        self.soil_pointer(ino, index)?;
-        let is_new = !self.files.cache.is_dirty(ino, index);
-        if self.files.cache.get(ino, index).is_none() {
-            let mut bytes = vec![0; self.log.params.block as usize];
+    fn block_mut(&mut self, log: &mut Log<'_>, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
+        self.soil_pointer(log, ino, index)?;
+        let is_new = !self.cache.is_dirty(ino, index);
+        if self.cache.get(ino, index).is_none() {
+            let mut bytes = vec![0; self.params.block as usize];
             if fill {
-                self.read_block(ino, index, 0, &mut bytes)?;
+                self.read_block(log, ino, index, 0, &mut bytes)?;
             }
-            self.files.cache.insert(ino, index, bytes, true);
+            self.cache.insert(ino, index, bytes, true);
         }
-        if is_new && self.log.params.packs {
-            self.let_go(ino, index)?;
+        if is_new && self.params.packs {
+            self.let_go(log, ino, index)?;
         }
-        self.files.cache.get_mut(ino, index).ok_or(Errno::Io.into())
+        self.cache.get_mut(ino, index).ok_or(Errno::Io.into())
     }
 
     /// Counts a block that is about to be changed as large as it may become: it may not compress again.
-    fn let_go(&mut self, ino: u32, index: u32) -> Result<()> {
-        let addr = self.map_get(ino, index)?;
+    fn let_go(&mut self, log: &mut Log<'_>, ino: u32, index: u32) -> Result<()> {
+        let addr = self.map_get(log, ino, index)?;
         if addr.is_stored() {
-            self.map_put(ino, index, Addr::RESERVED)?;
-            self.discard_block(ino, index, addr)?;
+            self.map_put(log, ino, index, Addr::RESERVED)?;
+            log.discard_block(ino, index, addr)?;
         }
         Ok(())
     }
 
     /// Claims the space of a block that is about to be written.
-    fn reserve_block(&mut self, ino: u32, index: u32) -> Result<bool> {
-        if self.files.cache.is_dirty(ino, index) {
+    fn reserve_block(&mut self, log: &mut Log<'_>, ino: u32, index: u32) -> Result<bool> {
+        if self.cache.is_dirty(ino, index) {
             return Ok(false);
         }
-        let addr = self.map_get(ino, index)?;
+        let addr = self.map_get(log, ino, index)?;
         if addr != Addr::NONE {
-            self.claim_growth(addr)?;
+            self.claim_growth(log, addr)?;
             return Ok(false);
         }
-        self.claim_blocks(1)?;
-        self.map_put(ino, index, Addr::RESERVED)?;
+        self.claim_blocks(log, 1)?;
+        self.map_put(log, ino, index, Addr::RESERVED)?;
         Ok(true)
     }
 
+    /// The same for several; true if any of them had none. An error leaves everything as it was.
+    fn reserve_blocks(&mut self, log: &mut Log<'_>, ino: u32, blocks: Range<u64>) -> Result<bool> {
+        let mut done = Vec::new();
+        for index in blocks {
+            match self.reserve_block(log, ino, block_index(index)?) {
+                Ok(fresh) => done.extend(fresh.then_some(index)),
+                Err(error) => {
+                    done.into_iter().try_for_each(|index| self.unmap(log, ino, index, index + 1))?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(!done.is_empty())
+    }
+
     /// Moves an inline body into blocks.
-    pub(crate) fn spill(&mut self, ino: u32) -> Result<()> {
-        let Body::Inline(bytes) = self.inode(ino)?.body.clone() else { return Ok(()) };
-        let block = self.log.params.block as usize;
-        self.claim_blocks(bytes.len().div_ceil(block) as u64)?;
-        self.inode_mut(ino)?.body = Body::Mapped(Map::new());
+    pub(crate) fn spill(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
+        let Body::Inline(bytes) = self.inode(log, ino)?.body.clone() else { return Ok(()) };
+        let block = self.params.block as usize;
+        self.claim_blocks(log, bytes.len().div_ceil(block) as u64)?;
+        self.inode_mut(log, ino)?.body = Body::Mapped(Map::new());
         for (index, part) in (0..).zip(bytes.chunks(block)) {
-            self.map_put(ino, index, Addr::RESERVED)?;
+            self.map_put(log, ino, index, Addr::RESERVED)?;
             let mut whole = part.to_vec();
             whole.resize(block, 0);
-            self.files.cache.insert(ino, index, whole, true);
+            self.cache.insert(ino, index, whole, true);
         }
         Ok(())
     }
 
     /// Reads; returns the number of bytes, fewer only at the end.
-    pub(crate) fn read_file(&mut self, ino: u32, offset: u64, out: &mut [u8]) -> Result<usize> {
-        let inode = self.inode(ino)?;
-        let length = size(inode.size.saturating_sub(offset)).min(out.len());
-        let out = &mut out[..length];
+    pub(crate) fn read_file(&mut self, log: &mut Log<'_>, ino: u32, at: u64, to: &mut [u8]) -> Result<usize> {
+        let inode = self.inode(log, ino)?;
+        let length = size(inode.size.saturating_sub(at)).min(to.len());
+        let to = &mut to[..length];
         if length == 0 {
             return Ok(0);
         }
         if let Body::Inline(bytes) = &inode.body {
-            copy_padded(bytes.get(size(offset)..).unwrap_or_default(), out);
+            copy_padded(bytes.get(size(at)..).unwrap_or_default(), to);
             return Ok(length);
         }
-        let mut rest = out;
-        for (index, start, length) in self.parts(offset, length) {
+        let mut rest = to;
+        for (index, start, length) in self.parts(at, length) {
             let (part, tail) = rest.split_at_mut(length);
-            self.read_block(ino, block_index(index)?, start, part)?;
+            self.read_block(log, ino, block_index(index)?, start, part)?;
             rest = tail;
         }
         Ok(length)
     }
 
     /// Writes, growing the file as needed; times are the caller's work.
-    pub(crate) fn write_file(&mut self, ino: u32, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn write_file(&mut self, log: &mut Log<'_>, ino: u32, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.file_max());
         let end = end.ok_or(Errno::FileTooBig)?;
-        if self.write_inline(ino, offset, data, end)? {
+        if self.write_inline(log, ino, offset, data, end)? {
             return Ok(());
         }
-        let mut reserved = Vec::new();
-        for (index, _, _) in self.parts(offset, data.len()) {
-            match self.reserve_block(ino, block_index(index)?) {
-                Ok(fresh) => reserved.extend(fresh.then_some(index)),
-                Err(error) => {
-                    // An error leaves everything as it was.
-                    reserved.into_iter().try_for_each(|index| self.unmap(ino, index, index + 1))?;
-                    return Err(error);
-                }
-            }
-        }
-        let old_size = self.inode(ino)?.size;
+        let block = self.block_bytes();
+        self.reserve_blocks(log, ino, offset / block..end.div_ceil(block))?;
+        let old_size = self.inode(log, ino)?.size;
         let mut rest = data;
         for (index, start, length) in self.parts(offset, data.len()) {
             let (part, tail) = rest.split_at(length);
-            let whole = length == self.log.params.block as usize;
-            let fill = !whole && index * self.block_bytes() < old_size;
-            let block = self.block_mut(ino, block_index(index)?, fill)?;
-            block[start..start + length].copy_from_slice(part);
+            let whole = length == self.params.block as usize;
+            let fill = !whole && index * block < old_size;
+            let bytes = self.block_mut(log, ino, block_index(index)?, fill)?;
+            bytes[start..start + length].copy_from_slice(part);
             rest = tail;
         }
         if end > old_size {
-            self.files.nodes.inode_mut(&mut self.log.pages, ino)?.size = end;
+            self.nodes.inode_mut(&mut log.pages, ino)?.size = end;
         }
         Ok(())
     }
 
-    fn write_inline(&mut self, ino: u32, offset: u64, data: &[u8], end: u64) -> Result<bool> {
-        let params = self.log.params;
-        let inode = self.inode(ino)?;
+    fn write_inline(&mut self, log: &mut Log<'_>, ino: u32, at: u64, data: &[u8], end: u64) -> Result<bool> {
+        let params = self.params;
+        let inode = self.inode(log, ino)?;
         let Body::Inline(bytes) = &inode.body else { return Ok(false) };
         // Bytes in the inode already have their space, unless they lie there compressed, and may not compress again.
         let grown = match params.packs {
@@ -198,16 +215,16 @@ impl Volume<'_> {
             false => end.saturating_sub(bytes.len() as u64),
         };
         if end > Inode::inline_room(&params) as u64 {
-            self.spill(ino)?;
+            self.spill(log, ino)?;
             return Ok(false);
         }
         if grown > 0 {
-            self.claim(grown)?;
+            self.claim(log, grown)?;
         }
-        let inode = self.inode_mut(ino)?;
+        let inode = self.inode_mut(log, ino)?;
         inode.size = inode.size.max(end);
         if let Body::Inline(bytes) = &mut inode.body {
-            let start = size(offset);
+            let start = size(at);
             bytes.resize(bytes.len().max(size(end)), 0);
             bytes[start..start + data.len()].copy_from_slice(data);
         }
@@ -215,20 +232,20 @@ impl Volume<'_> {
     }
 
     /// Sets the length; bytes beyond it are gone, new ones are a hole.
-    pub(crate) fn truncate(&mut self, ino: u32, length: u64) -> Result<()> {
+    pub(crate) fn truncate(&mut self, log: &mut Log<'_>, ino: u32, length: u64) -> Result<()> {
         if length > self.file_max() {
             return Err(Errno::FileTooBig.into());
         }
-        let params = self.log.params;
-        let inode = self.inode(ino)?;
+        let params = self.params;
+        let inode = self.inode(log, ino)?;
         let (old, room) = (inode.size, Inode::inline_room(&params));
         if matches!(inode.body, Body::Inline(_)) && length > room as u64 {
-            self.spill(ino)?;
+            self.spill(log, ino)?;
         }
         if length < old {
-            self.clear(ino, length, self.file_max())?;
+            self.clear(log, ino, length, self.file_max())?;
         }
-        let inode = self.inode_mut(ino)?;
+        let inode = self.inode_mut(log, ino)?;
         inode.size = length;
         if let Body::Inline(bytes) = &mut inode.body {
             bytes.truncate(size(length));
@@ -245,10 +262,10 @@ impl Volume<'_> {
     }
 
     /// Makes a range read as zeros: whole blocks become holes, parts are written.
-    pub(crate) fn clear(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+    pub(crate) fn clear(&mut self, log: &mut Log<'_>, ino: u32, from: u64, to: u64) -> Result<()> {
         let block = self.block_bytes();
-        if let Body::Inline(_) = self.inode(ino)?.body {
-            if let Body::Inline(bytes) = &mut self.inode_mut(ino)?.body {
+        if let Body::Inline(_) = self.inode(log, ino)?.body {
+            if let Body::Inline(bytes) = &mut self.inode_mut(log, ino)?.body {
                 let end = bytes.len().min(size(to));
                 bytes.get_mut(size(from)..end).unwrap_or_default().fill(0);
             }
@@ -256,28 +273,28 @@ impl Volume<'_> {
         }
         let (first, last) = (from.div_ceil(block), to / block);
         if first > last {
-            return self.clear_part(ino, from, to);
+            return self.clear_part(log, ino, from, to);
         }
-        self.clear_part(ino, from, first * block)?;
-        self.clear_part(ino, last * block, to)?;
+        self.clear_part(log, ino, from, first * block)?;
+        self.clear_part(log, ino, last * block, to)?;
         if first < last {
             self.pend(ino).unlogged = true;
-            self.files.cache.discard(ino, block_index(first)?, block_index(last - 1)?);
-            self.unmap(ino, first, last)?;
+            self.cache.discard(ino, block_index(first)?, block_index(last - 1)?);
+            self.unmap(log, ino, first, last)?;
         }
         Ok(())
     }
 
     /// The same within a single block.
-    fn clear_part(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+    fn clear_part(&mut self, log: &mut Log<'_>, ino: u32, from: u64, to: u64) -> Result<()> {
         let (index, start) = (from / self.block_bytes(), size(from % self.block_bytes()));
         let length = size(to.saturating_sub(from));
-        if length == 0 || from >= self.inode(ino)?.size {
+        if length == 0 || from >= self.inode(log, ino)?.size {
             return Ok(());
         }
         let index = block_index(index)?;
-        if self.map_get(ino, index)?.is_stored() || self.files.cache.is_dirty(ino, index) {
-            self.block_mut(ino, index, true)?[start..start + length].fill(0);
+        if self.map_get(log, ino, index)?.is_stored() || self.cache.is_dirty(ino, index) {
+            self.block_mut(log, ino, index, true)?[start..start + length].fill(0);
         }
         Ok(())
     }
@@ -285,6 +302,7 @@ impl Volume<'_> {
     /// Reserves, punches or zeroes a range.
     pub(crate) fn allocate_file(
         &mut self,
+        log: &mut Log<'_>,
         ino: u32,
         mode: SpaceMode,
         offset: u64,
@@ -298,61 +316,52 @@ impl Volume<'_> {
             SpaceMode::Zero { keep_size } => (true, true, keep_size),
         };
         if reserve {
-            self.reserve_range(ino, offset, end)?;
+            self.reserve_range(log, ino, offset, end)?;
         }
         if clear {
-            self.clear(ino, offset, end)?;
+            self.clear(log, ino, offset, end)?;
         }
         if reserve && clear {
-            self.reserve_again(ino, offset, end)?;
+            self.reserve_again(log, ino, offset, end)?;
         }
-        let inode = self.inode_mut(ino)?;
+        let inode = self.inode_mut(log, ino)?;
         if !keep_size {
             inode.size = inode.size.max(end);
         }
         Ok(())
     }
 
-    fn reserve_range(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
-        let params = self.log.params;
-        let inode = self.inode(ino)?;
+    fn reserve_range(&mut self, log: &mut Log<'_>, ino: u32, offset: u64, end: u64) -> Result<()> {
+        let params = self.params;
+        let inode = self.inode(log, ino)?;
         if matches!(inode.body, Body::Inline(_)) {
             if end <= Inode::inline_room(&params) as u64 {
                 return Ok(());
             }
-            self.spill(ino)?;
+            self.spill(log, ino)?;
         }
         let block = self.block_bytes();
         let (first, last) = (offset / block, end.div_ceil(block));
         // A request beyond all space is refused before the index is filled with promises.
-        if (last - first).saturating_mul(block) > self.total_bytes() {
+        if (last - first).saturating_mul(block) > Room::of(log, self).total_bytes() {
             return Err(Errno::NoSpace.into());
         }
-        let mut done = Vec::new();
-        for index in first..last {
-            match self.reserve_block(ino, block_index(index)?) {
-                Ok(fresh) => done.extend(fresh.then_some(index)),
-                Err(error) => {
-                    done.into_iter().try_for_each(|index| self.unmap(ino, index, index + 1))?;
-                    return Err(error);
-                }
-            }
-        }
-        self.pend(ino).unlogged |= !done.is_empty();
+        let fresh = self.reserve_blocks(log, ino, first..last)?;
+        self.pend(ino).unlogged |= fresh;
         Ok(())
     }
 
     /// Reserves the holes that clearing made. Their space was claimed a moment ago: a second claim might fail with the
     /// content gone.
-    fn reserve_again(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
-        if matches!(self.inode(ino)?.body, Body::Inline(_)) {
+    fn reserve_again(&mut self, log: &mut Log<'_>, ino: u32, offset: u64, end: u64) -> Result<()> {
+        if matches!(self.inode(log, ino)?.body, Body::Inline(_)) {
             return Ok(());
         }
         let block = self.block_bytes();
         for index in offset / block..end.div_ceil(block) {
             let index = block_index(index)?;
-            if !self.files.cache.is_dirty(ino, index) && self.map_get(ino, index)? == Addr::NONE {
-                self.map_put(ino, index, Addr::RESERVED)?;
+            if !self.cache.is_dirty(ino, index) && self.map_get(log, ino, index)? == Addr::NONE {
+                self.map_put(log, ino, index, Addr::RESERVED)?;
             }
         }
         self.pend(ino).unlogged = true;
@@ -360,9 +369,9 @@ impl Volume<'_> {
     }
 
     /// The next data or hole.
-    pub(crate) fn seek_file(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
-        self.files.losses.check_blocks(ino)?;
-        let inode = self.inode(ino)?;
+    pub(crate) fn seek_file(&mut self, log: &mut Log<'_>, ino: u32, offset: u64, what: Seek) -> Result<u64> {
+        self.losses.check_blocks(ino)?;
+        let inode = self.inode(log, ino)?;
         let length = inode.size;
         if offset >= length {
             return Err(Errno::NoAddress.into());
@@ -373,8 +382,8 @@ impl Volume<'_> {
         let block = self.block_bytes();
         let mut at = offset / block;
         // A damaged file may seem to have more blocks than the chip.
-        for _ in 0..=self.log.params.blocks_most() {
-            let found = self.next_data(ino, at)?;
+        for _ in 0..=self.params.blocks_most() {
+            let found = self.next_data(log, ino, at)?;
             match (what, found) {
                 (Seek::Data, Some(index)) if index * block < length => return Ok((index * block).max(offset)),
                 (Seek::Data, _) => return Err(Errno::NoAddress.into()),
@@ -386,10 +395,10 @@ impl Volume<'_> {
     }
 
     /// The first block at or behind `at` with data, written or not.
-    fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
-        for _ in 0..=self.log.params.blocks_most() {
-            let Some((index, addr)) = self.map_next(ino, at)? else { return Ok(None) };
-            if addr.is_stored() || self.files.cache.is_dirty(ino, block_index(index)?) {
+    fn next_data(&mut self, log: &mut Log<'_>, ino: u32, mut at: u64) -> Result<Option<u64>> {
+        for _ in 0..=self.params.blocks_most() {
+            let Some((index, addr)) = self.map_next(log, ino, at)? else { return Ok(None) };
+            if addr.is_stored() || self.cache.is_dirty(ino, block_index(index)?) {
                 return Ok(Some(index));
             }
             at = index + 1;

@@ -1,11 +1,13 @@
 //! The files: nodes and blocks in memory, and what is known of them besides.
 
 use hashbrown::HashMap;
-use pumice_vfs::Clock;
+use pumice_vfs::{Clock, Result, Timestamp};
 
 use crate::block_cache::BlockCache;
 use crate::claims::Claims;
+use crate::log::Log;
 use crate::losses::Losses;
+use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::packer::Packer;
 use crate::params::Params;
@@ -13,6 +15,7 @@ use crate::superblock::Superblock;
 
 /// The files.
 pub(crate) struct Files {
+    pub(crate) params: Params,
     /// The key of the hash of names.
     pub(crate) key: [u8; 16],
     pub(crate) nodes: Nodes,
@@ -26,7 +29,7 @@ pub(crate) struct Files {
     /// Promises of fsync that recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
-    pub(crate) clock: Clock,
+    clock: Clock,
     pub(crate) memory: Memory,
 }
 
@@ -58,6 +61,7 @@ impl Files {
     /// A volume without files.
     pub(crate) fn new(params: Params, superblock: &Superblock, clock: Clock, budget: usize) -> Files {
         Files {
+            params,
             key: superblock.uuid,
             nodes: Nodes::new(params, budget),
             cache: BlockCache::new(params.block as usize),
@@ -70,5 +74,48 @@ impl Files {
             clock,
             memory: Memory { budget, calls: 0 },
         }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Notes a change of an inode for fsync.
+    pub(crate) fn pend(&mut self, ino: u32) -> &mut Pending {
+        self.pending.entry(ino).or_default()
+    }
+
+    /// True if there is such a node.
+    pub(crate) fn exists(&mut self, log: &mut Log<'_>, nid: u32) -> Result<bool> {
+        Ok(self.nodes.has(nid) || self.nodes.addr(&mut log.pages, nid)?.is_stored())
+    }
+
+    pub(crate) fn inode(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&Inode> {
+        self.nodes.inode(&mut log.pages, ino)
+    }
+
+    /// An inode about to be changed in a way that data tags do not tell.
+    pub(crate) fn inode_mut(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&mut Inode> {
+        self.pend(ino).unlogged = true;
+        self.nodes.inode_mut(&mut log.pages, ino)
+    }
+
+    /// Adds an inode, born now, and notes that it is new.
+    pub(crate) fn add_inode(&mut self, log: &mut Log<'_>, inode: Inode) -> Result<u32> {
+        let inode = crate::nodes::inode_node(inode.born_at(log.pages.seq));
+        let nid = self.nodes.add(&mut log.pages, inode)?;
+        *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
+        Ok(nid)
+    }
+
+    /// Adds an index node.
+    pub(crate) fn add_index(&mut self, log: &mut Log<'_>, index: crate::node::Index) -> Result<u32> {
+        self.nodes.add(&mut log.pages, Node::Index(index))
+    }
+
+    /// Takes a node away, on the chip too.
+    pub(crate) fn remove_node(&mut self, log: &mut Log<'_>, nid: u32) -> Result<()> {
+        let addr = self.nodes.remove(&mut log.pages, nid)?;
+        log.release(addr)
     }
 }

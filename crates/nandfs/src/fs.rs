@@ -11,7 +11,9 @@ use pumice_vfs::{
 };
 
 use crate::dir::Listed;
+use crate::files::Files;
 use crate::lock::Lock;
+use crate::log::Log;
 use crate::mount;
 use crate::node::Inode;
 use crate::nodes::ORPHANS;
@@ -37,10 +39,10 @@ impl<N: Nand + Send + 'static> NandFs<N> {
     pub fn unmount(self) -> Result<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
         volume.check_end()?;
-        volume.end_if_lost();
+        volume.log.end_if_lost();
         let unchanged = volume.log.recorded.clean || !volume.has_changes();
         let done = match (volume.log.status.read_only, volume.log.recorded.clean) {
-            (false, true) if volume.is_patrol_unsaved() => volume.save_patrol(),
+            (false, true) if volume.log.is_patrol_unsaved() => volume.save_patrol(),
             (false, false) => volume.close(),
             _ => Ok(()),
         };
@@ -93,7 +95,7 @@ impl<N> NandFs<N> {
                 rebuilt_pages: volume.log.patrol.rounds().rebuilt_pages,
                 corrected_bits: volume.log.patrol.rounds().corrected_bits,
                 levelled_pages: pages(volume.log.leveler.moved_bytes()),
-                worn_out: volume.is_worn_out(),
+                worn_out: volume.log.is_worn_out(),
             })
         })
     }
@@ -151,7 +153,7 @@ impl<N> NandFs<N> {
     /// # Errors
     /// As [`NandFs::quick_scrub`].
     pub fn admit_quick_scrub(&self) -> Result<()> {
-        self.see(|volume| volume.admit_quick_scrub())
+        self.see(|volume| volume.log.admit_quick_scrub())
     }
 
     /// Compares the signatures in the spare areas of each erase block with those of its parity, in pieces likewise, and
@@ -184,7 +186,7 @@ impl<N> NandFs<N> {
     fn with<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
             let done = work(volume);
-            volume.end_if_lost();
+            volume.log.end_if_lost();
             done
         })
     }
@@ -197,22 +199,31 @@ impl<N> NandFs<N> {
         })
     }
 
+    /// The same on an inode.
+    fn see_at<R>(&self, ino: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<R>) -> Result<R> {
+        self.see(|volume| {
+            let ino = volume.files.known(&mut volume.log, ino)?;
+            work(volume, ino)
+        })
+    }
+
     /// Runs an operation that moves names or takes them away: a full volume has room for it.
-    fn tidy(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<()>) -> Result<()> {
+    fn tidy(&self, dir: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<()>) -> Result<()> {
         self.with(|volume| {
             volume.begin_tidying()?;
             volume.files.claims.move_names(true);
-            let done = work(volume);
+            let done = volume.files.known(&mut volume.log, dir).and_then(|dir| work(volume, dir));
             volume.files.claims.move_names(false);
             done
         })
     }
 
-    /// Runs an operation that changes the volume.
-    fn change<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
+    /// Runs an operation that changes an inode.
+    fn change<R>(&self, ino: Ino, work: impl FnOnce(&mut Volume<'static>, u32) -> Result<R>) -> Result<R> {
         self.with(|volume| {
             volume.begin()?;
-            work(volume)
+            let ino = volume.files.known(&mut volume.log, ino)?;
+            work(volume, ino)
         })
     }
 }
@@ -233,44 +244,45 @@ impl Volume<'_> {
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.log.params.shape.parity() > 0 && self.mend_one()? {}
         // The first write of the next mount is not to wait for room.
-        match self.make_room(self.piece_bytes()) {
+        match self.make_room(self.room().piece_bytes()) {
             Err(error) if error.errno() == Errno::NoSpace => self.make_room(0)?,
             made => made?,
         }
         self.checkpoint(true)
     }
+}
 
+impl Files {
     /// The inode of a caller's number.
-    fn known(&mut self, ino: Ino) -> Result<u32> {
+    fn known(&mut self, log: &mut Log<'_>, ino: Ino) -> Result<u32> {
         let number = number(ino)?;
-        if !self.files.nodes.has(number) && !self.files.nodes.addr(&mut self.log.pages, number)?.is_stored() {
+        if !self.exists(log, number)? {
             return Err(Errno::Stale.into());
         }
-        match self.files.nodes.is_inode(&mut self.log.pages, number)? {
+        match self.nodes.is_inode(&mut log.pages, number)? {
             true => Ok(number),
             false => Err(Errno::Stale.into()),
         }
     }
 
-    /// A regular file.
-    fn known_file(&mut self, ino: Ino) -> Result<u32> {
-        let number = self.known(ino)?;
-        match self.inode(number)?.kind {
-            FileKind::File => Ok(number),
+    /// Fails if an inode is no regular file.
+    fn check_file(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
+        match self.inode(log, ino)?.kind {
+            FileKind::File => Ok(()),
             FileKind::Dir => Err(Errno::IsDir.into()),
             _ => Err(Errno::Invalid.into()),
         }
     }
 
-    fn attributes(&mut self, ino: u32) -> Result<Attr> {
-        let unit = u64::from(self.log.params.unit());
+    fn attributes(&mut self, log: &mut Log<'_>, ino: u32) -> Result<Attr> {
+        let unit = u64::from(self.params.unit());
         #[cfg(feature = "fuzzing")]
         {
-            let uid = self.inode(ino)?.uid;
-            crate::fuzzing::canary(self, uid);
+            let uid = self.inode(log, ino)?.uid;
+            crate::fuzzing::canary(log, uid);
         }
-        self.files.losses.check_attributes(ino)?;
-        let inode = self.inode(ino)?;
+        self.losses.check_attributes(ino)?;
+        let inode = self.inode(log, ino)?;
         let is_dir = inode.kind == FileKind::Dir;
         Ok(Attr {
             ino: Ino(ino.into()),
@@ -290,11 +302,11 @@ impl Volume<'_> {
         })
     }
 
-    fn set_attributes(&mut self, ino: u32, change: &SetAttr) -> Result<()> {
+    fn set_attributes(&mut self, log: &mut Log<'_>, ino: u32, change: &SetAttr) -> Result<()> {
         let now = self.now();
         if let Some(size) = change.size {
-            match self.inode(ino)?.kind {
-                FileKind::File => self.truncate(ino, size)?,
+            match self.inode(log, ino)?.kind {
+                FileKind::File => self.truncate(log, ino, size)?,
                 FileKind::Dir => return Err(Errno::IsDir.into()),
                 _ => return Err(Errno::Invalid.into()),
             }
@@ -302,11 +314,11 @@ impl Volume<'_> {
         if *change == SetAttr::default() {
             return Ok(());
         }
-        if self.inode(ino)?.kind == FileKind::Dir {
+        if self.inode(log, ino)?.kind == FileKind::Dir {
             // Records tell it, but the page behind a lost one could not say so.
             self.pend(ino).needs_checkpoint = true;
         }
-        let inode: &mut Inode = self.inode_mut(ino)?;
+        let inode: &mut Inode = self.inode_mut(log, ino)?;
         if let Some(perm) = change.perm {
             inode.perm = u16::try_from(perm & 0o7777).unwrap_or(0);
         }
@@ -319,9 +331,9 @@ impl Volume<'_> {
     }
 
     /// Notes a change of content; data tags tell it too, so fsync need not write the inode for it.
-    fn stamp_content(&mut self, ino: u32) -> Result<()> {
+    fn stamp_content(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
         let now = self.now();
-        let inode = self.files.nodes.inode_mut(&mut self.log.pages, ino)?;
+        let inode = self.nodes.inode_mut(&mut log.pages, ino)?;
         (inode.mtime, inode.ctime) = (now, now);
         Ok(())
     }
@@ -331,8 +343,8 @@ impl<N> FileSystem for NandFs<N> {
     fn space(&self) -> Result<SpaceInfo> {
         self.see(|volume| {
             volume.files.nodes.measure();
-            let (total, free) = (volume.total_bytes(), volume.free_bytes());
-            let free = volume.host_room()?.map_or(free, |room| free.min(room));
+            let (total, free) = (volume.room().total_bytes(), volume.room().free_bytes());
+            let free = volume.room().host_room()?.map_or(free, |room| free.min(room));
             let free_inodes = free / u64::from(volume.log.params.node);
             Ok(SpaceInfo {
                 block_bytes: volume.log.params.block,
@@ -346,88 +358,71 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
-            volume.attributes(ino)
-        })
+        self.see_at(ino, |volume, ino| volume.files.attributes(&mut volume.log, ino))
     }
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
-        self.change(|volume| {
-            let ino = volume.known(ino)?;
-            volume.set_attributes(ino, change)?;
-            volume.attributes(ino)
+        self.change(ino, |volume, ino| {
+            volume.files.set_attributes(&mut volume.log, ino, change)?;
+            volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
-        self.see(|volume| {
-            let dir = volume.known(dir)?;
-            let (ino, _) = volume.find(dir, name)?;
-            volume.attributes(ino)
+        self.see_at(dir, |volume, dir| {
+            let (ino, _) = volume.files.find(&mut volume.log, dir, name)?;
+            volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
-        self.see(|volume| {
-            let dir = volume.known(dir)?;
-            Ok(Ino(volume.directory(dir)?.parent.into()))
-        })
+        self.see_at(dir, |volume, dir| Ok(Ino(volume.files.directory(&mut volume.log, dir)?.parent.into())))
     }
 
     fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
-            let inode = volume.inode(ino)?;
+        self.see_at(ino, |volume, ino| {
+            let inode = volume.files.inode(&mut volume.log, ino)?;
             if inode.kind != FileKind::Symlink {
                 return Err(Errno::Invalid.into());
             }
             let mut target = alloc::vec![0; crate::codec::size(inode.size).min(4096)];
-            volume.read_file(ino, 0, &mut target)?;
+            volume.files.read_file(&mut volume.log, ino, 0, &mut target)?;
             Ok(target)
         })
     }
 
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
-        self.change(|volume| {
-            let dir = volume.known(dir)?;
+        self.change(dir, |volume, dir| {
             let ino = volume.create_node(dir, name, node)?;
-            volume.attributes(ino)
+            volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
-        self.change(|volume| {
-            let (ino, dir) = (volume.known(ino)?, volume.known(dir)?);
+        self.change(ino, |volume, ino| {
+            let dir = volume.files.known(&mut volume.log, dir)?;
             volume.link_node(ino, dir, name)?;
-            volume.attributes(ino)
+            volume.files.attributes(&mut volume.log, ino)
         })
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.tidy(|volume| {
-            let dir = volume.known(dir)?;
-            volume.unlink_node(dir, name, false)
-        })
+        self.tidy(dir, |volume, dir| volume.unlink_node(dir, name, false))
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.tidy(|volume| {
-            let dir = volume.known(dir)?;
-            volume.unlink_node(dir, name, true)
-        })
+        self.tidy(dir, |volume, dir| volume.unlink_node(dir, name, true))
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
-        self.tidy(|volume| {
-            let (dir, to_dir) = (volume.known(dir)?, volume.known(to_dir)?);
+        self.tidy(dir, |volume, dir| {
+            let to_dir = volume.files.known(&mut volume.log, to_dir)?;
             volume.rename_node(dir, name, to_dir, to_name, mode)
         })
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
+        self.see_at(ino, |volume, ino| {
             *volume.files.held.entry(ino).or_default() += 1;
             Ok(())
         })
@@ -438,24 +433,25 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.see(|volume| {
-            let ino = volume.known_file(ino)?;
-            volume.read_file(ino, offset, buffer)
+        self.see_at(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
+            volume.files.read_file(&mut volume.log, ino, offset, buffer)
         })
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
         if data.is_empty() {
-            return self.see(|volume| volume.known_file(ino).map(|_| ()));
+            return self.see_at(ino, |volume, ino| volume.files.check_file(&mut volume.log, ino));
         }
         self.with(|volume| {
             let mut at = offset;
             // A long call is cut into pieces, each with room made for it.
-            for piece in data.chunks(volume.piece_bytes()) {
+            for piece in data.chunks(volume.room().piece_bytes()) {
                 volume.begin_writing(piece.len())?;
-                let ino = volume.known_file(ino)?;
-                volume.write_file(ino, at, piece)?;
-                volume.stamp_content(ino)?;
+                let ino = volume.files.known(&mut volume.log, ino)?;
+                volume.files.check_file(&mut volume.log, ino)?;
+                volume.files.write_file(&mut volume.log, ino, at, piece)?;
+                volume.files.stamp_content(&mut volume.log, ino)?;
                 at = at.saturating_add(piece.len() as u64);
             }
             Ok(())
@@ -463,28 +459,25 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.known_file(ino)?;
+        self.change(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
             if length == 0 {
                 return Err(Errno::Invalid.into());
             }
-            volume.allocate_file(ino, mode, offset, length)?;
-            volume.stamp_content(ino)
+            volume.files.allocate_file(&mut volume.log, ino, mode, offset, length)?;
+            volume.files.stamp_content(&mut volume.log, ino)
         })
     }
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
-        self.see(|volume| {
-            let ino = volume.known_file(ino)?;
-            volume.seek_file(ino, offset, what)
+        self.see_at(ino, |volume, ino| {
+            volume.files.check_file(&mut volume.log, ino)?;
+            volume.files.seek_file(&mut volume.log, ino, offset, what)
         })
     }
 
     fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
-            volume.fsync_node(ino)
-        })
+        self.see_at(ino, Volume::fsync_node)
     }
 
     fn sync(&self) -> Result<()> {
@@ -496,10 +489,10 @@ impl<N> FileSystem for NandFs<N> {
         while let Some(from) = at {
             // Entries are handed out with the volume unlocked: whoever takes them may call again.
             let (batch, next) = self.see(|volume| {
-                let dir = volume.known(dir)?;
-                volume.directory(dir)?;
-                volume.count_bucket(dir, &mut buckets)?;
-                volume.dir_batch(dir, from)
+                let dir = volume.files.known(&mut volume.log, dir)?;
+                volume.files.directory(&mut volume.log, dir)?;
+                volume.files.count_bucket(dir, &mut buckets)?;
+                volume.files.dir_batch(&mut volume.log, dir, from)
             })?;
             for Listed { name, ino, kind, next } in &batch {
                 if !each(DirEntry { name, ino: Ino((*ino).into()), kind: *kind, cookie: *next }) {
@@ -508,40 +501,29 @@ impl<N> FileSystem for NandFs<N> {
             }
             at = next;
         }
-        self.see(|volume| {
-            let dir = volume.known(dir)?;
-            volume.files.losses.check_names(dir)
-        })
+        self.see_at(dir, |volume, dir| volume.files.losses.check_names(dir))
     }
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
-            volume.xattr_get(ino, name)
-        })
+        self.see_at(ino, |volume, ino| volume.files.xattr_get(&mut volume.log, ino, name))
     }
 
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.known(ino)?;
+        self.change(ino, |volume, ino| {
             // The list is written as a whole.
-            let bytes = volume.xattr_bytes(ino)?.len() + value.len();
+            let bytes = volume.files.xattr_bytes(&mut volume.log, ino)?.len() + value.len();
             volume.begin_writing(bytes)?;
-            volume.xattr_set(ino, name, Some(value), mode)
+            volume.files.xattr_set(&mut volume.log, ino, name, Some(value), mode)
         })
     }
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
-        self.see(|volume| {
-            let ino = volume.known(ino)?;
-            volume.xattr_list(ino)
-        })
+        self.see_at(ino, |volume, ino| volume.files.xattr_list(&mut volume.log, ino))
     }
 
     fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {
-        self.change(|volume| {
-            let ino = volume.known(ino)?;
-            volume.xattr_set(ino, name, None, XattrMode::Replace)
+        self.change(ino, |volume, ino| {
+            volume.files.xattr_set(&mut volume.log, ino, name, None, XattrMode::Replace)
         })
     }
 

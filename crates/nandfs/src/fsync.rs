@@ -10,11 +10,12 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use pumice_vfs::{FileKind, Result, Timestamp};
+use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
 
 use crate::codec::len32;
 use crate::dir::print_of;
 use crate::error::device;
+use crate::log::Life;
 use crate::names::{Change, Directory, Link, NameRecord, Touch};
 use crate::node::{Body, Inode};
 use crate::pages::{DATA, META, SYNC};
@@ -39,10 +40,20 @@ enum Way {
 const NEW_MAX: usize = 4;
 
 impl Volume<'_> {
+    /// Fails if waiting changes cannot be written any more.
+    pub(crate) fn check_end(&self) -> Result<()> {
+        match self.log.blocks.lost() {
+            _ if !self.has_changes() => Ok(()),
+            Some(why) => Err(FsError::new(Errno::Io, why.into())),
+            None if self.log.status.life == Life::CutShort => Err(self.log.worn_out_error()),
+            None => Ok(()),
+        }
+    }
+
     /// Makes an inode durable; a directory with its names.
     pub(crate) fn fsync_node(&mut self, ino: u32) -> Result<()> {
         self.check_end()?;
-        let inode = self.inode(ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
         if self.log.status.read_only || nlink == 0 || (self.log.recorded.clean && !self.has_changes()) {
             // An inode without a name cannot be reached after a power cut.
@@ -71,7 +82,7 @@ impl Volume<'_> {
                 Some(Touch { moved: true, .. }) => true,
                 // Recovery gives a new file the name that its inode tells, if nothing stands in the way.
                 Some(_) => {
-                    let parent = self.inode(ino)?.parent;
+                    let parent = self.files.inode(&mut self.log, ino)?.parent;
                     self.names.of(parent).is_some_and(|parent| parent.made || parent.moved)
                 }
             },
@@ -109,10 +120,10 @@ impl Volume<'_> {
 
     /// An inode that has a name.
     fn named(&mut self, ino: u32) -> Result<Option<&Inode>> {
-        if !self.files.nodes.has(ino) && !self.files.nodes.addr(&mut self.log.pages, ino)?.is_stored() {
+        if !self.files.exists(&mut self.log, ino)? {
             return Ok(None);
         }
-        let inode = self.inode(ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         Ok(Some(inode).filter(|inode| inode.nlink > 0))
     }
 
@@ -146,12 +157,12 @@ impl Volume<'_> {
             }
             let first = dirs().next().unwrap_or(0);
             let dir = if dirs().all(|dir| dir == first) { first } else { 0 };
-            let print = |change: &Change| print_of(self.name_hash(&change.name), change.dir);
+            let print = |change: &Change| print_of(self.files.name_hash(&change.name), change.dir);
             let one = changes.first().map_or(0, print);
             let other = changes.last().map_or(0, print);
             record.changes.clone_from(&changes);
             for change in &mut record.changes {
-                change.born = change.meaning.map_or(0, |(ino, _)| self.born(ino));
+                change.born = change.meaning.map_or(0, |(ino, _)| self.files.born(&mut self.log, ino));
             }
             records.push((record, Promised::Names { dir, prints: [one, other] }));
         }
@@ -171,13 +182,13 @@ impl Volume<'_> {
         whole.extend(file.filter(|ino| !whole.contains(ino)));
         for ino in &whole {
             // Until the records are there, the nodes have to tell.
-            self.pend(*ino).unlogged = true;
+            self.files.pend(*ino).unlogged = true;
             self.write_synced(*ino)?;
-            self.program(SYNC, None)?;
+            self.log.program(&mut self.files, SYNC, None)?;
             self.program_data_of(*ino)?;
         }
-        self.program(META, None)?;
-        self.keep_written()?;
+        self.log.program(&mut self.files, META, None)?;
+        self.log.keep_written(&mut self.files)?;
         let is_new = |ino: u32| self.names.of(ino).is_some_and(|touch| touch.made);
         // One new inode may share the page of its name: if that page is lost, the inode cannot be reached.
         let shares = matches!(*whole, [only] if is_new(only));
@@ -185,12 +196,12 @@ impl Volume<'_> {
         self.log.pages.promise(None);
         done?;
         for ino in &whole {
-            let pending = self.pend(*ino);
+            let pending = self.files.pend(*ino);
             (pending.unlogged, pending.logged) = (false, true);
         }
         for (ino, _) in self.names.touched() {
             if self.files.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
-                self.pend(ino).synced = true;
+                self.files.pend(ino).synced = true;
                 self.log.reach.reads += READS_TO_INODE;
             }
         }
@@ -202,7 +213,7 @@ impl Volume<'_> {
         for ino in whole {
             self.write_nodes_of(*ino)?;
             if !shares {
-                self.program(META, None)?;
+                self.log.program(&mut self.files, META, None)?;
             }
         }
         let records = self.name_records(whole)?;
@@ -210,15 +221,16 @@ impl Volume<'_> {
         for (number, (record, promised)) in records.into_iter().enumerate() {
             for change in &record.changes {
                 // A small directory has its names in its inode.
-                self.log.reach.reads += u32::from(matches!(self.inode(change.dir)?.body, Body::Mapped(_)));
+                self.log.reach.reads +=
+                    u32::from(matches!(self.files.inode(&mut self.log, change.dir)?.body, Body::Mapped(_)));
             }
             let bytes = record.encode();
             let index = len32(number);
             self.log.pages.append(META, desc(ChunkKind::Names, 0, index, bytes.len()), &bytes)?;
-            self.apply_events()?;
+            self.log.apply_events(&mut self.files)?;
             self.log.pages.promise(Some(promised));
-            let time = self.now();
-            self.program(META, Some(time).filter(|_| number == last))?;
+            let time = self.files.now();
+            self.log.program(&mut self.files, META, Some(time).filter(|_| number == last))?;
         }
         Ok(())
     }
@@ -229,27 +241,27 @@ impl Volume<'_> {
             Ok(wrote) => wrote,
             Err(error) => {
                 // Blocks written so far carry no mark: the next fsync has to tell of them by the nodes.
-                self.pend(ino).unlogged = true;
+                self.files.pend(ino).unlogged = true;
                 return Err(error);
             }
         };
-        let time = self.inode(ino)?.mtime;
+        let time = self.files.inode(&mut self.log, ino)?.mtime;
         // Writing may have found more to tell: look again.
         let pending = self.files.pending.get(&ino).copied().unwrap_or_default();
         // The nodes have to tell if a full page has no room for the promise of the page before.
         if pending.unlogged || (wrote && !self.log.pages.can_commit(SYNC)) {
-            self.pend(ino).unlogged = true;
-            self.program(SYNC, None)?;
+            self.files.pend(ino).unlogged = true;
+            self.log.program(&mut self.files, SYNC, None)?;
             self.program_data_of(ino)?;
             self.commit_nodes(ino)?;
         } else if wrote {
             // Until the mark is there, the nodes have to tell.
-            self.pend(ino).unlogged = true;
-            self.program(SYNC, Some(time))?;
+            self.files.pend(ino).unlogged = true;
+            self.log.program(&mut self.files, SYNC, Some(time))?;
         } else {
             return Ok(());
         }
-        let pending = self.pend(ino);
+        let pending = self.files.pend(ino);
         (pending.unlogged, pending.logged) = (false, true);
         if !core::mem::replace(&mut pending.synced, true) && !pending.created {
             self.log.reach.reads += READS_TO_INODE;
@@ -260,20 +272,20 @@ impl Volume<'_> {
     /// Ends an fsync after all its writes are on the chip: before it returns they are protected as the volume has it.
     fn end_promise(&mut self) -> Result<()> {
         self.log.pages.protect()?;
-        self.apply_events()?;
+        self.log.apply_events(&mut self.files)?;
         self.log.pages.flash.medium.flush().map_err(device)
     }
 
     /// Writes the changed blocks of an inode; false if there were none.
     fn write_synced(&mut self, ino: u32) -> Result<bool> {
         // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
-        self.program(SYNC, None)?;
+        self.log.program(&mut self.files, SYNC, None)?;
         // Cleaning may have copied nodes of it, which must not come behind newer ones.
         if self.log.pages.gathers_nodes(META, ino) {
-            self.program(META, None)?;
+            self.log.program(&mut self.files, META, None)?;
         }
         let wrote = self.files.cache.next_dirty((ino, 0)).is_some_and(|(owner, _)| owner == ino);
-        self.write_back_from((ino, 0), |_, (owner, _)| owner != ino, true)?;
+        self.files.write_back_from(&mut self.log, (ino, 0), |_, (owner, _)| owner != ino, true)?;
         Ok(wrote)
     }
 
@@ -282,7 +294,7 @@ impl Volume<'_> {
     fn program_data_of(&mut self, ino: u32) -> Result<()> {
         for head in DATA..self.log.pages.head_count() {
             if self.log.pages.gathers(head, ino) {
-                self.program(head, None)?;
+                self.log.program(&mut self.files, head, None)?;
             }
         }
         Ok(())
@@ -290,10 +302,11 @@ impl Volume<'_> {
 
     /// Writes the changed nodes of an inode on pages of their own.
     fn commit_nodes(&mut self, ino: u32) -> Result<()> {
-        self.program(META, None)?;
-        self.keep_written()?;
-        let time = self.inode(ino)?.mtime;
-        let done = self.write_nodes_of(ino).and_then(|()| self.program(META, Some(time)));
+        self.log.program(&mut self.files, META, None)?;
+        self.log.keep_written(&mut self.files)?;
+        let time = self.files.inode(&mut self.log, ino)?.mtime;
+        let done =
+            self.write_nodes_of(ino).and_then(|()| self.log.program(&mut self.files, META, Some(time)));
         self.log.pages.promise(None);
         done
     }
@@ -304,19 +317,10 @@ impl Volume<'_> {
         self.files.nodes.touch_ahead(&mut self.log.pages, ino)?;
         let nids = self.files.nodes.dirty_nids(Some(ino));
         self.log.reach.reads += len32(nids.len());
-        let dir = self.inode(ino)?.parent;
+        let dir = self.files.inode(&mut self.log, ino)?.parent;
         let is_new = self.files.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
         self.log.pages.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
-        nids.into_iter().try_for_each(|nid| self.write_node(nid))
-    }
-
-    /// True if anything changed since the last checkpoint.
-    pub(crate) fn has_changes(&self) -> bool {
-        self.files.nodes.dirty() > 0
-            || self.files.nodes.has_ahead()
-            || self.files.cache.dirty_bytes() > 0
-            || self.log.pages.scan_pages() > 0
-            || !self.files.pending.is_empty()
+        nids.into_iter().try_for_each(|nid| self.log.write_node(&mut self.files, nid))
     }
 
     /// Makes everything durable.

@@ -1,14 +1,17 @@
 //! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
+use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_vfs::Result;
 
-use crate::blocks::Blocks;
+use crate::addr::Addr;
+use crate::blocks::{Blocks, State, Usage};
 use crate::checkpoint_record::Limits;
 use crate::codec::size;
+use crate::error::device;
 use crate::leveler::Leveler;
 use crate::moving::Cleaner;
-use crate::pages::Pages;
+use crate::pages::{DATA, META, Pages};
 use crate::params::Params;
 use crate::placing::Placer;
 use crate::superblock::Superblock;
@@ -102,5 +105,102 @@ impl<'c> Log<'c> {
             patrol: Patrol::resume(Rounds::default()),
             pages,
         })
+    }
+}
+
+impl Log<'_> {
+    /// The use of a block.
+    pub(crate) fn usage(&mut self, block: u32) -> Result<Usage> {
+        self.blocks.get(&mut self.pages, block)
+    }
+
+    /// Changes the use of a block.
+    pub(crate) fn update(&mut self, block: u32, change: impl FnOnce(&mut Usage)) -> Result<Usage> {
+        self.blocks.update(&mut self.pages, block, change)
+    }
+
+    /// Counts a chunk off that is needed no more.
+    pub(crate) fn release(&mut self, addr: Addr) -> Result<()> {
+        self.blocks.release(&mut self.pages, addr)
+    }
+
+    /// Placement's view of a chunk of file data; nothing if there is none.
+    fn old(&mut self, addr: Addr) -> Result<Option<Old>> {
+        if !addr.is_stored() {
+            return Ok(None);
+        }
+        let usage = self.usage(self.params.block_of(addr.page))?;
+        let age = self.blocks.clock.wrapping_sub(usage.stamp);
+        Ok(Some(Old { class: usage.class(), age }).filter(|_| usize::from(usage.head) != META))
+    }
+
+    /// The head for a block of a file that replaces the chunk at `old`.
+    pub(crate) fn user_head(&mut self, ino: u32, index: u32, old: Addr) -> Result<usize> {
+        let old = self.old(old)?;
+        Ok(DATA + self.placer.user_write(self.blocks.clock, (ino, index), old))
+    }
+
+    /// Gives up a block of a file or directory, and the chunk with it.
+    pub(crate) fn discard_block(&mut self, ino: u32, index: u32, addr: Addr) -> Result<()> {
+        if let Some(old) = self.old(addr)? {
+            self.placer.trimmed(self.blocks.clock, (ino, index), old);
+        }
+        self.release(addr)
+    }
+
+    /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does so, too.
+    ///
+    /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
+    /// and been cut, and this one reads the torn page right.
+    pub(crate) fn doubt_torn(&mut self) -> Result<()> {
+        if self.roots.find_ends(&mut self.pages.flash.medium).map_err(device)? || self.recorded.clean {
+            self.pages.doubt()?;
+        }
+        Ok(())
+    }
+
+    /// True if a block is open, or holds the checkpoints or copies of parity.
+    pub(crate) fn is_in_use(&self, block: u32) -> bool {
+        self.pages.is_open(block) || self.roots.holds(block) || self.pages.holds_copies(block)
+    }
+
+    /// Gives up copies of parity for blocks that have moved, with this checkpoint.
+    pub(crate) fn release_copies(&mut self) {
+        for block in self.pages.guarded() {
+            // One of which nobody knows keeps them.
+            if self.usage(block).is_ok_and(|usage| usage.valid == 0) {
+                self.pages.release(block);
+            }
+        }
+        self.pages.leave_kept();
+    }
+
+    /// Marks blocks bad after a failed program, once they hold nothing any more.
+    pub(crate) fn bury_failing(&mut self) -> Result<()> {
+        let mut keep = Vec::new();
+        for block in core::mem::take(&mut self.blocks.failing) {
+            let usage = self.usage(block)?;
+            if usage.state != State::Failing {
+                continue;
+            }
+            if usage.valid > 0 {
+                keep.push(block);
+                continue;
+            }
+            self.pages.flash.mark_bad(block)?;
+            self.blocks.update(&mut self.pages, block, |usage: &mut Usage| usage.state = State::Bad)?;
+        }
+        self.blocks.failing.append(&mut keep);
+        Ok(())
+    }
+
+    /// Ends the move of a block that others have emptied meanwhile: it may be written again from the next checkpoint on.
+    pub(crate) fn forget_empty_move(&mut self) -> Result<()> {
+        let Some(block) = self.cleaner.moving.as_ref().map(|moving| moving.block) else { return Ok(()) };
+        let usage = self.usage(block)?;
+        if !matches!(usage.state, State::Used | State::Failing) || usage.valid == 0 {
+            self.cleaner.moving = None;
+        }
+        Ok(())
     }
 }

@@ -123,9 +123,8 @@ impl Losses {
         ino: u32,
         size: u64,
         block_bytes: u32,
-        is_lost: impl FnMut(u32, Addr) -> bool,
+        mut is_lost: impl FnMut(u32, Addr) -> bool,
     ) {
-        let mut is_lost = is_lost;
         let beyond = |block: &Block| (u64::from(block.index) + 1) * u64::from(block_bytes) > size;
         if !self
             .blocks
@@ -169,16 +168,12 @@ impl Losses {
     pub(crate) fn told(&self) -> Vec<(Option<u32>, String)> {
         let mut told = Vec::new();
         for Block { ino, index, .. } in &self.blocks {
-            told.push((
-                Some(*ino),
-                format!("block {index} of inode {ino}, promised by fsync, cannot be read"),
-            ));
+            let text = format!("block {index} of inode {ino}, promised by fsync, cannot be read");
+            told.push((Some(*ino), text));
         }
         for ino in self.attributes.iter().filter(|ino| !self.blocks.iter().any(|block| block.ino == **ino)) {
-            told.push((
-                Some(*ino),
-                format!("length and times of inode {ino}, promised by fsync, cannot be read"),
-            ));
+            let text = format!("length and times of inode {ino}, promised by fsync, cannot be read");
+            told.push((Some(*ino), text));
         }
         for (ino, dir) in &self.newborn {
             let text = format!("new inode {ino} in directory {dir}, promised by fsync, cannot be read");
@@ -193,15 +188,12 @@ impl Losses {
         }
         if self.unnamed > 0 {
             let blocks: Vec<String> = self.dead.iter().map(|block| format!("{block}")).collect();
-            let of = if blocks.is_empty() {
-                String::new()
-            } else {
-                format!(" (erase blocks {})", blocks.join(", "))
+            let of = match blocks.is_empty() {
+                true => String::new(),
+                false => format!(" (erase blocks {})", blocks.join(", ")),
             };
-            told.push((
-                None,
-                format!("{} log pages with promises of fsync cannot be read{of}", self.unnamed),
-            ));
+            let text = format!("{} log pages with promises of fsync cannot be read{of}", self.unnamed);
+            told.push((None, text));
         }
         for (ino, error) in &self.errors {
             told.push((Some(*ino), format!("promises of fsync for inode {ino} cannot be replayed: {error}")));

@@ -7,8 +7,10 @@ use pumice_vfs::{Errno, Result};
 use crate::addr::Addr;
 use crate::codec::size;
 use crate::error::Damage;
+use crate::files::Files;
+use crate::log::Log;
 use crate::node::{Body, HEIGHT_MAX, Index, IndexBody, Map};
-use crate::volume::{Volume, block_index, grow_to};
+use crate::volume::{block_index, grow_to};
 
 /// The place of a block's pointer.
 enum Place {
@@ -66,15 +68,15 @@ impl Shape {
     }
 }
 
-impl Volume<'_> {
+impl Files {
     pub(crate) fn shape(&self) -> Shape {
-        Shape { fanout: self.log.params.fanout().into() }
+        Shape { fanout: self.params.fanout().into() }
     }
 
     /// The pointers of an index node of this inode and height. Heights fall by one from parent to child and every node
     /// names its inode: so no damage can lead in a circle or into another file.
-    fn expect_index(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
-        let index = self.files.nodes.index(&mut self.log.pages, nid)?;
+    fn expect_index(&mut self, log: &mut Log<'_>, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
+        let index = self.nodes.index(&mut log.pages, nid)?;
         if index.owner == ino && index.height() == height {
             Ok(&index.body)
         } else {
@@ -82,43 +84,43 @@ impl Volume<'_> {
         }
     }
 
-    fn map(&mut self, ino: u32) -> Result<Option<&Map>> {
-        match &self.inode(ino)?.body {
+    fn map(&mut self, log: &mut Log<'_>, ino: u32) -> Result<Option<&Map>> {
+        match &self.inode(log, ino)?.body {
             Body::Mapped(map) => Ok(Some(map)),
             Body::Inline(_) => Ok(None),
         }
     }
 
     /// The block map of an inode that is being changed; changes in data tags need no other note.
-    fn map_mut(&mut self, ino: u32) -> Result<&mut Map> {
-        match &mut self.files.nodes.inode_mut(&mut self.log.pages, ino)?.body {
+    fn map_mut(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&mut Map> {
+        match &mut self.nodes.inode_mut(&mut log.pages, ino)?.body {
             Body::Mapped(map) => Ok(map),
             Body::Inline(_) => Err(Damage::NodeKind(ino).into()),
         }
     }
 
-    fn locate(&mut self, ino: u32, block: u64, create: bool) -> Result<Place> {
+    fn locate(&mut self, log: &mut Log<'_>, ino: u32, block: u64, create: bool) -> Result<Place> {
         let shape = self.shape();
         let class = loop {
-            let Some(class) = self.map(ino)?.map(|map| map.class) else { return Ok(Place::Nowhere) };
+            let Some(class) = self.map(log, ino)?.map(|map| map.class) else { return Ok(Place::Nowhere) };
             if block < shape.capacity(class) {
                 break class;
             }
             if !create {
                 return Ok(Place::Nowhere);
             }
-            self.raise_class(ino)?;
+            self.raise_class(log, ino)?;
         };
         let Way { child, mut height, mut rest } = shape.way(class, block);
         if height == 0 {
             return Ok(Place::Direct(block));
         }
-        let known = self.map(ino)?.and_then(|map| map.children.get(child)).copied().unwrap_or(0);
+        let known = self.map(log, ino)?.and_then(|map| map.children.get(child)).copied().unwrap_or(0);
         let mut nid = match known {
             0 if !create => return Ok(Place::Nowhere),
             0 => {
-                let nid = self.add_index(Index::new(ino, height))?;
-                let map = self.map_mut(ino)?;
+                let nid = self.add_index(log, Index::new(ino, height))?;
+                let map = self.map_mut(log, ino)?;
                 grow_to(&mut map.children, child as u64);
                 map.children[child] = nid;
                 nid
@@ -127,26 +129,26 @@ impl Volume<'_> {
         };
         while height > 1 {
             let stride = shape.span(height - 1);
-            nid = match self.child_of(ino, nid, height, rest / stride)? {
+            nid = match self.child_of(log, ino, nid, height, rest / stride)? {
                 0 if !create => return Ok(Place::Nowhere),
-                0 => self.add_child(ino, nid, rest / stride, height - 1)?,
+                0 => self.add_child(log, ino, nid, rest / stride, height - 1)?,
                 child => child,
             };
             (rest, height) = (rest % stride, height - 1);
         }
-        self.expect_index(ino, nid, 1)?;
+        self.expect_index(log, ino, nid, 1)?;
         Ok(Place::Node(nid, rest))
     }
 
-    fn child_of(&mut self, ino: u32, nid: u32, height: u8, slot: u64) -> Result<u32> {
-        match self.expect_index(ino, nid, height)? {
+    fn child_of(&mut self, log: &mut Log<'_>, ino: u32, nid: u32, height: u8, slot: u64) -> Result<u32> {
+        match self.expect_index(log, ino, nid, height)? {
             IndexBody::Nodes { children, .. } => Ok(children.get(size(slot)).copied().unwrap_or(0)),
             IndexBody::Blocks(_) => Err(Damage::NodeKind(nid).into()),
         }
     }
 
-    fn set_child(&mut self, nid: u32, slot: u64, child: u32) -> Result<()> {
-        match &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body {
+    fn set_child(&mut self, log: &mut Log<'_>, nid: u32, slot: u64, child: u32) -> Result<()> {
+        match &mut self.nodes.index_mut(&mut log.pages, nid)?.body {
             IndexBody::Nodes { children, .. } => {
                 grow_to(children, slot);
                 children[size(slot)] = child;
@@ -156,106 +158,108 @@ impl Volume<'_> {
         }
     }
 
-    fn add_child(&mut self, ino: u32, nid: u32, slot: u64, height: u8) -> Result<u32> {
-        let child = self.add_index(Index::new(ino, height))?;
-        self.set_child(nid, slot, child)?;
+    fn add_child(&mut self, log: &mut Log<'_>, ino: u32, nid: u32, slot: u64, height: u8) -> Result<u32> {
+        let child = self.add_index(log, Index::new(ino, height))?;
+        self.set_child(log, nid, slot, child)?;
         Ok(child)
     }
 
     /// Makes room for larger block indices: the children of the inode and of its last child are dealt out to two index
     /// nodes (CFFS, 2.3, changes i-class 1 to 2 in the same way).
-    fn raise_class(&mut self, ino: u32) -> Result<()> {
+    fn raise_class(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
         let fanout = size(self.shape().fanout);
-        let map = self.map_mut(ino)?;
+        let map = self.map_mut(log, ino)?;
         let class = map.class;
         if class >= HEIGHT_MAX {
             return Err(Errno::FileTooBig.into());
         }
         let old = core::mem::replace(map, Map { class: class + 1, direct: Vec::new(), children: Vec::new() });
         let children = if class == 1 {
-            self.deal_blocks(ino, old, fanout)?
+            self.deal_blocks(log, ino, old, fanout)?
         } else {
             // Index nodes change their parent, which replaying nodes one by one cannot follow.
             self.pend(ino).needs_checkpoint = true;
-            self.deal_nodes(ino, old, fanout)?
+            self.deal_nodes(log, ino, old, fanout)?
         };
-        self.map_mut(ino)?.children = children;
+        self.map_mut(log, ino)?.children = children;
         Ok(())
     }
 
-    fn deal_blocks(&mut self, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
+    fn deal_blocks(&mut self, log: &mut Log<'_>, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
         let mut units = old.direct;
         let last = old.children.first().copied().unwrap_or(0);
         if last != 0 {
             units.resize(fanout - 1, Addr::NONE);
-            if let IndexBody::Blocks(blocks) =
-                &mut self.files.nodes.index_mut(&mut self.log.pages, last)?.body
-            {
+            if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut log.pages, last)?.body {
                 units.append(blocks);
             }
         }
         let rest = units.split_off(fanout.min(units.len()));
         let first = Index { owner: ino, body: IndexBody::Blocks(units) };
         let mut children = Vec::new();
-        children.push(self.add_index(first)?);
+        children.push(self.add_index(log, first)?);
         if last != 0 {
-            self.files.nodes.index_mut(&mut self.log.pages, last)?.body = IndexBody::Blocks(rest);
+            self.nodes.index_mut(&mut log.pages, last)?.body = IndexBody::Blocks(rest);
             children.push(last);
         }
         Ok(children)
     }
 
-    fn deal_nodes(&mut self, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
+    fn deal_nodes(&mut self, log: &mut Log<'_>, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
         let mut units = old.children;
         let last = if units.len() == fanout { units.pop().unwrap_or(0) } else { 0 };
         if last != 0
-            && let IndexBody::Nodes { children, .. } =
-                &mut self.files.nodes.index_mut(&mut self.log.pages, last)?.body
+            && let IndexBody::Nodes { children, .. } = &mut self.nodes.index_mut(&mut log.pages, last)?.body
         {
             units.append(children);
         }
         let rest = units.split_off(fanout.min(units.len()));
         let nodes = |children| IndexBody::Nodes { height: old.class, children };
         let mut children = Vec::new();
-        children.push(self.add_index(Index { owner: ino, body: nodes(units) })?);
+        children.push(self.add_index(log, Index { owner: ino, body: nodes(units) })?);
         if last != 0 {
-            self.files.nodes.index_mut(&mut self.log.pages, last)?.body = nodes(rest);
+            self.nodes.index_mut(&mut log.pages, last)?.body = nodes(rest);
             children.push(last);
         }
         Ok(children)
     }
 
-    /// The address of a block's chunk, [`Addr::NONE`] in a hole.
-    pub(crate) fn map_get(&mut self, ino: u32, block: u32) -> Result<Addr> {
-        let addr = match self.locate(ino, block.into(), false)? {
-            Place::Direct(slot) => self.map(ino)?.and_then(|map| map.direct.get(size(slot))).copied(),
-            Place::Node(nid, slot) => match &self.files.nodes.index(&mut self.log.pages, nid)?.body {
-                IndexBody::Blocks(blocks) => blocks.get(size(slot)).copied(),
+    /// The pointers beside that of a block, and its place among them; nothing in a hole.
+    fn pointers(&mut self, log: &mut Log<'_>, ino: u32, block: u32) -> Result<Option<(&[Addr], u64)>> {
+        Ok(match self.locate(log, ino, block.into(), false)? {
+            Place::Direct(slot) => self.map(log, ino)?.map(|map| (map.direct.as_slice(), slot)),
+            Place::Node(nid, slot) => match &self.nodes.index(&mut log.pages, nid)?.body {
+                IndexBody::Blocks(blocks) => Some((blocks.as_slice(), slot)),
                 IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
             },
             Place::Nowhere => None,
-        };
-        Ok(addr.unwrap_or(Addr::NONE))
+        })
+    }
+
+    /// The address of a block's chunk, [`Addr::NONE`] in a hole.
+    pub(crate) fn map_get(&mut self, log: &mut Log<'_>, ino: u32, block: u32) -> Result<Addr> {
+        let found = self.pointers(log, ino, block)?.and_then(|(list, slot)| list.get(size(slot)).copied());
+        Ok(found.unwrap_or(Addr::NONE))
     }
 
     /// Notes that a block waits to be written: the node with its pointer will have to be, too.
-    pub(crate) fn soil_pointer(&mut self, ino: u32, block: u32) -> Result<()> {
-        if self.files.cache.is_dirty(ino, block) {
+    pub(crate) fn soil_pointer(&mut self, log: &mut Log<'_>, ino: u32, block: u32) -> Result<()> {
+        if self.cache.is_dirty(ino, block) {
             return Ok(());
         }
-        let nid = match self.locate(ino, block.into(), false)? {
+        let nid = match self.locate(log, ino, block.into(), false)? {
             Place::Direct(_) => ino,
             Place::Node(nid, _) => nid,
             Place::Nowhere => return Ok(()),
         };
-        self.files.nodes.touch(&mut self.log.pages, nid)
+        self.nodes.touch(&mut log.pages, nid)
     }
 
     /// Points a block at another chunk and returns the one it had, which is not released here.
-    pub(crate) fn map_put(&mut self, ino: u32, block: u32, addr: Addr) -> Result<Addr> {
-        let list = match self.locate(ino, block.into(), addr != Addr::NONE)? {
-            Place::Direct(slot) => Some((&mut self.map_mut(ino)?.direct, slot)),
-            Place::Node(nid, slot) => match &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body {
+    pub(crate) fn map_put(&mut self, log: &mut Log<'_>, ino: u32, block: u32, addr: Addr) -> Result<Addr> {
+        let list = match self.locate(log, ino, block.into(), addr != Addr::NONE)? {
+            Place::Direct(slot) => Some((&mut self.map_mut(log, ino)?.direct, slot)),
+            Place::Node(nid, slot) => match &mut self.nodes.index_mut(&mut log.pages, nid)?.body {
                 IndexBody::Blocks(blocks) => Some((blocks, slot)),
                 IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
             },
@@ -264,53 +268,43 @@ impl Volume<'_> {
         let Some((list, slot)) = list else { return Ok(Addr::NONE) };
         grow_to(list, slot);
         let old = core::mem::replace(&mut list[size(slot)], addr);
-        self.count_block(ino, old, addr)?;
+        self.count_block(log, ino, old, addr)?;
         Ok(old)
     }
 
-    fn count_block(&mut self, ino: u32, old: Addr, new: Addr) -> Result<()> {
-        let (before, after) = (self.log.params.charge(old), self.log.params.charge(new));
+    fn count_block(&mut self, log: &mut Log<'_>, ino: u32, old: Addr, new: Addr) -> Result<()> {
+        let (before, after) = (self.params.charge(old), self.params.charge(new));
         if before != after {
-            let inode = self.files.nodes.inode_mut(&mut self.log.pages, ino)?;
+            let inode = self.nodes.inode_mut(&mut log.pages, ino)?;
             // Counts of a damaged volume may be lower than the truth.
             inode.blocks = (inode.blocks + after).saturating_sub(before);
-            self.files.data_blocks =
-                (self.files.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
+            self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
         }
         Ok(())
     }
 
     /// Pointers in long form in the node that holds a block's pointer.
-    pub(crate) fn odd_pointers(&mut self, ino: u32, block: u32) -> Result<usize> {
-        let params = self.log.params;
-        let list = match self.locate(ino, block.into(), false)? {
-            Place::Direct(_) => self.map(ino)?.map(|map| &map.direct),
-            Place::Node(nid, _) => match &self.files.nodes.index(&mut self.log.pages, nid)?.body {
-                IndexBody::Blocks(blocks) => Some(blocks),
-                IndexBody::Nodes { .. } => None,
-            },
-            Place::Nowhere => None,
-        };
-        let odd =
-            |list: &Vec<Addr>| list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count();
-        Ok(list.map_or(0, odd))
+    pub(crate) fn odd_pointers(&mut self, log: &mut Log<'_>, ino: u32, block: u32) -> Result<usize> {
+        let params = self.params;
+        let list = self.pointers(log, ino, block)?.map_or(&[][..], |(list, _)| list);
+        Ok(list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count())
     }
 
     /// The first block at or behind `from` that is not in a hole.
-    pub(crate) fn map_next(&mut self, ino: u32, from: u64) -> Result<Option<(u64, Addr)>> {
+    pub(crate) fn map_next(&mut self, log: &mut Log<'_>, ino: u32, from: u64) -> Result<Option<(u64, Addr)>> {
         let shape = self.shape();
-        let Some(map) = self.map(ino)?.cloned() else { return Ok(None) };
+        let Some(map) = self.map(log, ino)?.cloned() else { return Ok(None) };
         if map.class == 1
             && let Some(found) = first_block(&map.direct, 0, from)
         {
             return Ok(Some(found));
         }
-        let mut nodes = self.log.params.blocks_most().saturating_mul(HEIGHT_MAX.into());
+        let mut nodes = self.params.blocks_most().saturating_mul(HEIGHT_MAX.into());
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             if *nid != 0
                 && start.saturating_add(shape.span(height)) > from
-                && let Some(found) = self.next_under(ino, (*nid, height), start, from, &mut nodes)?
+                && let Some(found) = self.next_under(log, ino, (*nid, height), start, from, &mut nodes)?
             {
                 return Ok(Some(found));
             }
@@ -321,6 +315,7 @@ impl Volume<'_> {
     /// The same below an index node; looks at as many `nodes` at most, for damaged ones may share their children.
     fn next_under(
         &mut self,
+        log: &mut Log<'_>,
         ino: u32,
         (nid, height): (u32, u8),
         start: u64,
@@ -329,7 +324,7 @@ impl Volume<'_> {
     ) -> Result<Option<(u64, Addr)>> {
         let shape = self.shape();
         *nodes = nodes.checked_sub(1).ok_or(Damage::Node(nid))?;
-        let children = match self.expect_index(ino, nid, height)? {
+        let children = match self.expect_index(log, ino, nid, height)? {
             IndexBody::Blocks(blocks) => return Ok(first_block(blocks, start, from)),
             IndexBody::Nodes { children, .. } => children.clone(),
         };
@@ -339,7 +334,7 @@ impl Volume<'_> {
             if child == 0 || start.saturating_add(span) <= from {
                 continue;
             }
-            if let Some(found) = self.next_under(ino, (child, height - 1), start, from, nodes)? {
+            if let Some(found) = self.next_under(log, ino, (child, height - 1), start, from, nodes)? {
                 return Ok(Some(found));
             }
         }
@@ -347,14 +342,14 @@ impl Volume<'_> {
     }
 
     /// Makes a hole of the blocks `from..to` and takes away index nodes without children.
-    pub(crate) fn unmap(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+    pub(crate) fn unmap(&mut self, log: &mut Log<'_>, ino: u32, from: u64, to: u64) -> Result<()> {
         let shape = self.shape();
-        let Some(map) = self.map(ino)?.cloned() else { return Ok(()) };
+        let Some(map) = self.map(log, ino)?.cloned() else { return Ok(()) };
         if map.class == 1 {
             for block in from..to.min(map.direct.len() as u64) {
                 let index = block_index(block)?;
-                let old = self.map_put(ino, index, Addr::NONE)?;
-                self.discard_block(ino, index, old)?;
+                let old = self.map_put(log, ino, index, Addr::NONE)?;
+                log.discard_block(ino, index, old)?;
             }
         }
         for (child, nid) in (0..).zip(&map.children) {
@@ -362,18 +357,26 @@ impl Volume<'_> {
             if *nid == 0 || start >= to || start.saturating_add(shape.span(height)) <= from {
                 continue;
             }
-            self.expect_index(ino, *nid, height)?;
-            if self.unmap_under(ino, *nid, start, from, to)? {
-                self.map_mut(ino)?.children[size(child)] = 0;
+            self.expect_index(log, ino, *nid, height)?;
+            if self.unmap_under(log, ino, *nid, start, from, to)? {
+                self.map_mut(log, ino)?.children[size(child)] = 0;
             }
         }
         Ok(())
     }
 
     /// The same below an index node; true if the node is gone.
-    fn unmap_under(&mut self, ino: u32, nid: u32, start: u64, from: u64, to: u64) -> Result<bool> {
+    fn unmap_under(
+        &mut self,
+        log: &mut Log<'_>,
+        ino: u32,
+        nid: u32,
+        start: u64,
+        from: u64,
+        to: u64,
+    ) -> Result<bool> {
         let shape = self.shape();
-        let index = self.files.nodes.index(&mut self.log.pages, nid)?.clone();
+        let index = self.nodes.index(&mut log.pages, nid)?.clone();
         match index.body {
             IndexBody::Blocks(blocks) => {
                 for (slot, addr) in (0..).zip(blocks) {
@@ -381,13 +384,11 @@ impl Volume<'_> {
                     if addr == Addr::NONE || block < from || block >= to {
                         continue;
                     }
-                    if let IndexBody::Blocks(blocks) =
-                        &mut self.files.nodes.index_mut(&mut self.log.pages, nid)?.body
-                    {
+                    if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut log.pages, nid)?.body {
                         blocks[size(slot)] = Addr::NONE;
                     }
-                    self.count_block(ino, addr, Addr::NONE)?;
-                    self.discard_block(ino, block_index(block)?, addr)?;
+                    self.count_block(log, ino, addr, Addr::NONE)?;
+                    log.discard_block(ino, block_index(block)?, addr)?;
                 }
             }
             IndexBody::Nodes { height, children } => {
@@ -397,18 +398,18 @@ impl Volume<'_> {
                     if child == 0 || start >= to || start.saturating_add(span) <= from {
                         continue;
                     }
-                    self.expect_index(ino, child, height - 1)?;
-                    if self.unmap_under(ino, child, start, from, to)? {
-                        self.set_child(nid, slot, 0)?;
+                    self.expect_index(log, ino, child, height - 1)?;
+                    if self.unmap_under(log, ino, child, start, from, to)? {
+                        self.set_child(log, nid, slot, 0)?;
                     }
                 }
             }
         }
-        if !self.files.nodes.index(&mut self.log.pages, nid)?.is_empty() {
+        if !self.nodes.index(&mut log.pages, nid)?.is_empty() {
             return Ok(false);
         }
         self.pend(ino).needs_checkpoint = true;
-        self.remove_node(nid)?;
+        self.remove_node(log, nid)?;
         Ok(true)
     }
 }

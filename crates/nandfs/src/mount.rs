@@ -11,8 +11,8 @@ use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::ids::Ids;
-use crate::log::Life;
-use crate::namespace::empty_directory;
+use crate::log::{Life, Log};
+use crate::node::Inode;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::pages::{Pages, Spare};
@@ -81,10 +81,9 @@ pub(crate) fn format(
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
     volume.log.patrol = Patrol::resume(rounds);
-    volume.prepare_blocks(options.erased, progress)?;
+    volume.log.prepare_blocks(options.erased, progress)?;
     for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
-        let mut directory = empty_directory(nid, perm, nlink, options.created);
-        (directory.uid, directory.gid) = options.owner;
+        let directory = Inode::directory(nid, perm, nlink, options.created).owned_by(options.owner);
         volume.files.nodes.add_at(nid, inode_node(directory));
     }
     // The first blocks are taken before any checkpoint names a window: nothing can be lost yet.
@@ -96,38 +95,38 @@ const FIRST_WINDOW: usize = 32;
 /// Good blocks that anchors need: a single one is never erased, and is the end of a chip.
 const ANCHORS_LEAST: u32 = 2;
 
-impl Volume<'_> {
+impl Log<'_> {
     /// Finds the bad blocks, erases the rest, and opens a first window: bad blocks all over a chip change every page of
     /// the table of blocks, and all of these are written at once.
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
-        let blocks = self.log.params.blocks;
+        let blocks = self.params.blocks;
         let (mut good, mut anchors, mut table_pages, mut leaf) = (0, 0, 0, None);
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
             }
-            let bad = self.log.pages.flash.is_bad(block)? || !(erased || self.log.pages.erase(block)?);
-            while self.log.pages.next_event().is_some() {}
+            let bad = self.pages.flash.is_bad(block)? || !(erased || self.pages.erase(block)?);
+            while self.pages.next_event().is_some() {}
             let state = match (bad, block < ANCHOR_BLOCKS) {
                 (true, _) => State::Bad,
                 (false, true) => State::Anchor,
                 (false, false) => State::Erased,
             };
-            self.log.blocks.free += u32::from(state == State::Erased);
+            self.blocks.free += u32::from(state == State::Erased);
             anchors += u32::from(state == State::Anchor);
             if state == State::Erased {
                 good += 1;
-                let tables = (table_pages / self.log.params.pages_per_block) as usize;
-                if self.log.pages.window.len() < self.log.reach.window_max.min(FIRST_WINDOW) + tables {
-                    self.log.pages.window.push_back(Spare { block, erased: true });
+                let tables = (table_pages / self.params.pages_per_block) as usize;
+                if self.pages.window.len() < self.reach.window_max.min(FIRST_WINDOW) + tables {
+                    self.pages.window.push_back(Spare { block, erased: true });
                 }
                 continue;
             }
-            let own = Some(block / self.log.blocks.table.per_leaf());
+            let own = Some(block / self.blocks.table.per_leaf());
             table_pages += u32::from(core::mem::replace(&mut leaf, own) != own);
             // Counting starts here: so far the table says that every block is free.
-            self.log.blocks.free += 1;
-            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.state = state)?;
+            self.blocks.free += 1;
+            self.update(block, |usage| usage.state = state)?;
         }
         progress(blocks.into(), blocks.into());
         if good < 32 {
@@ -142,6 +141,27 @@ impl Volume<'_> {
             return Err(FsError::new(Errno::Invalid, text));
         }
         Ok(())
+    }
+
+    /// Has blocks moved if their only parity is in copies from before the mount.
+    fn call_guarded(&mut self) {
+        for block in self.pages.guarded() {
+            self.pages.flash.medium.call_tired(block);
+        }
+    }
+}
+
+impl Volume<'_> {
+    /// Moves these at once, unless there is no room.
+    fn move_guarded(&mut self) -> Result<()> {
+        let mut moved = Ok(true);
+        while let Ok(true) = moved {
+            moved = self.mend_one();
+        }
+        match moved {
+            Err(error) if error.errno() != Errno::NoSpace => Err(error),
+            _ => self.checkpoint(false),
+        }
     }
 }
 
@@ -163,18 +183,18 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
         if !volume.log.status.read_only && !volume.log.roots.is_whole() {
             volume.repeat_clean()?;
         }
-        volume.call_guarded();
+        volume.log.call_guarded();
         return Ok(volume);
     }
-    let without_parity = volume.recover(&checkpoint)?;
+    let without_parity = volume.files.recover(&mut volume.log, &checkpoint)?;
     if !volume.log.status.read_only {
-        if let Some((_, first)) = volume.losses().first() {
+        if let Some((_, first)) = volume.files.losses().first() {
             let text = format!("{first}: mount the volume read-only, or repair it");
             return Err(FsError::new(Errno::Io, text));
         }
-        volume.move_newest()?;
+        volume.log.move_newest(&mut volume.files)?;
         for block in &without_parity {
-            volume.distrust(*block)?;
+            volume.log.distrust(*block)?;
         }
         volume.checkpoint(false)?;
         // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
@@ -188,34 +208,13 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
         for block in without_parity {
             volume.log.pages.flash.medium.call_tired(block);
         }
-        volume.call_guarded();
+        volume.log.call_guarded();
         // A cut before all had moved that another cut left: copies of parity must not become ever more.
         if !checkpoint.guarded.is_empty() {
             volume.move_guarded()?;
         }
     }
     Ok(volume)
-}
-
-impl Volume<'_> {
-    /// Has blocks moved if their only parity is in copies from before the mount.
-    fn call_guarded(&mut self) {
-        for block in self.log.pages.guarded() {
-            self.log.pages.flash.medium.call_tired(block);
-        }
-    }
-
-    /// Moves these at once, unless there is no room.
-    fn move_guarded(&mut self) -> Result<()> {
-        let mut moved = Ok(true);
-        while let Ok(true) = moved {
-            moved = self.mend_one();
-        }
-        match moved {
-            Err(error) if error.errno() != Errno::NoSpace => Err(error),
-            _ => self.checkpoint(false),
-        }
-    }
 }
 
 /// The volume as of its newest checkpoint: if that is not clean, recovery has yet to follow.
@@ -241,7 +240,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
         volume.log.status.life = Life::Over;
     }
     volume.log.status.read_only =
-        options.read_only || volume.log.recorded.superblock.read_only || volume.is_worn_out();
+        options.read_only || volume.log.recorded.superblock.read_only || volume.log.is_worn_out();
     volume.log.recorded.clean = checkpoint.clean;
     volume.log.recorded.checkpoints = checkpoint.number;
     volume.files.data_blocks = checkpoint.data_blocks;
@@ -249,7 +248,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.blocks.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
     volume.log.pages.seq = checkpoint.seq + 1;
     if !volume.log.status.read_only {
-        volume.watch_reads();
+        volume.log.watch_reads();
     }
     volume.files.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
     volume.files.nodes.inodes = checkpoint.inodes;

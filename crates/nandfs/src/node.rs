@@ -12,9 +12,8 @@ use crate::codec::{Put, Reader, len16};
 use crate::error::Damage;
 use crate::pack::{self, Compression};
 use crate::params::Params;
-use crate::pointers;
 use crate::promise::PROMISE_BYTES;
-use crate::xattr_list;
+use crate::{pointers, xattr_list};
 
 const TAG_INODE: u8 = 1;
 const TAG_INDEX: u8 = 2;
@@ -121,6 +120,35 @@ pub(crate) enum Node {
 }
 
 impl Inode {
+    /// A directory with nothing in it.
+    pub(crate) fn directory(parent: u32, perm: u16, nlink: u32, now: Timestamp) -> Inode {
+        Inode {
+            kind: FileKind::Dir,
+            perm,
+            uid: 0,
+            gid: 0,
+            nlink,
+            rdev: 0,
+            generation: 0,
+            size: 0,
+            blocks: 0,
+            parent,
+            name: Vec::new(),
+            atime: now,
+            mtime: now,
+            ctime: now,
+            btime: now,
+            xattr_ino: 0,
+            xattr: Vec::new(),
+            body: Body::Inline(Vec::new()),
+        }
+    }
+
+    /// The same of another user and group.
+    pub(crate) fn owned_by(self, (uid, gid): (u32, u32)) -> Inode {
+        Inode { uid, gid, ..self }
+    }
+
     /// The same, born with the page of this sequence number next.
     pub(crate) fn born_at(self, seq: u64) -> Inode {
         Inode { generation: birth(seq), ..self }

@@ -11,6 +11,8 @@ use pumice_vfs::Result;
 
 use crate::blocks::State;
 use crate::error::device;
+use crate::files::Files;
+use crate::log::Log;
 use crate::options::Scrubbed;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
@@ -26,61 +28,121 @@ const SAMPLED: u32 = 1024;
 /// more, others some ten thousand; the deviation of the count is a quarter.
 const READS_MOST: u8 = 15;
 
-impl Volume<'_> {
+impl Log<'_> {
     /// Has reads of erase blocks counted.
     pub(crate) fn watch_reads(&mut self) {
-        let seed = self.log.pages.seq;
-        self.log.pages.flash.medium.sample_reads(SAMPLED, seed);
+        let seed = self.pages.seq;
+        self.pages.flash.medium.sample_reads(SAMPLED, seed);
     }
 
     /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
-        self.is_relieving()
-            || self.log.pages.flash.medium.has_tired()
-            || self.log.pages.flash.medium.has_samples()
+        self.is_relieving() || self.pages.flash.medium.has_tired() || self.pages.flash.medium.has_samples()
     }
 
     /// True if the newest checkpoint has another place.
     pub(crate) fn is_patrol_unsaved(&self) -> bool {
-        self.log.patrol.unsaved_pages() > 0
+        self.patrol.unsaved_pages() > 0
     }
 
     /// Has a block moved by the patrol, if need be by that of a later mount.
     pub(crate) fn distrust(&mut self, block: u32) -> Result<()> {
-        if self.log.blocks.get(&mut self.log.pages, block)?.state == State::Used {
-            self.log.blocks.update(&mut self.log.pages, block, |usage| usage.reads = READS_MOST)?;
+        if self.usage(block)?.state == State::Used {
+            self.update(block, |usage| usage.reads = READS_MOST)?;
         }
         Ok(())
     }
 
     /// Charges reads to their blocks; a block that was read too often is to be moved.
     fn charge_reads(&mut self) -> Result<()> {
-        for block in self.log.pages.flash.medium.take_samples() {
-            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
+        for block in self.pages.flash.medium.take_samples() {
+            let usage = self.usage(block)?;
             if usage.state != State::Used {
                 continue;
             }
-            let usage = self.log.blocks.update(&mut self.log.pages, block, |usage| {
+            let usage = self.update(block, |usage| {
                 usage.reads = usage.reads.saturating_add(1).min(READS_MOST);
             })?;
             if usage.reads == READS_MOST {
-                self.log.pages.flash.medium.call_tired(block);
+                self.pages.flash.medium.call_tired(block);
             }
         }
         Ok(())
     }
 
+    /// True if a block holds something. The roots' own are looked at apart.
+    pub(crate) fn is_patrolled(&mut self, block: u32) -> bool {
+        // Blocks on an unreadable page of the table are unknown: they are read, too.
+        let Ok(usage) = self.usage(block) else { return true };
+        let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
+        if holds && usage.reads == READS_MOST {
+            self.pages.flash.medium.call_tired(block);
+        }
+        holds && !self.roots.holds(block)
+    }
+
+    /// Reads the patrol's next page; true if nothing follows in its block.
+    fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
+        let page = self.patrol.rounds().page;
+        match self.pages.flash.medium.read_anew(page) {
+            Ok(_) => found.pages += 1,
+            Err(Fault::Erased(_)) => {
+                let index = self.params.shape.index_of(page);
+                return Ok(self.pages.flash.next_programmed(block, index)?.is_none());
+            }
+            Err(Fault::Chip(error)) => return Err(device(error)),
+            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
+                found.pages += 1;
+                found.unreadable.push(page);
+            }
+        }
+        Ok(page + 1 == self.params.page(block + 1, 0))
+    }
+
+    /// Reads the parity of a block that is not filled any more; if some is missing, the block is to be moved.
+    fn patrol_parity(&mut self, block: u32) -> Result<()> {
+        let may_hold = self.params.shape.parity() > 0 && !self.pages.is_open(block);
+        if may_hold
+            && self.is_patrolled(block)
+            && !self.pages.flash.medium.has_parity(block).map_err(device)?
+        {
+            self.pages.flash.medium.call_tired(block);
+        }
+        Ok(())
+    }
+
+    /// Counts the live bytes of a block's unreadable pages: those that its other pages do not hold.
+    fn count_lost(&mut self, files: &mut Files, block: u32, found: &mut Scrubbed) {
+        if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
+            return;
+        }
+        let chunks =
+            self.live_chunks(files, block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
+        let mut read = 0;
+        for (addr, desc) in chunks {
+            // A chunk may go on in a page that is lost.
+            if self.pages.read(addr, &desc, |_| ()).is_ok() {
+                read += u64::from(addr.len);
+            }
+        }
+        // Blocks on an unreadable page of the table are unknown.
+        let valid = self.usage(block).map_or(0, |usage| usage.valid);
+        found.lost_bytes += u64::from(valid).saturating_sub(read);
+    }
+}
+
+impl Volume<'_> {
     /// Moves a weak block; false if there is none.
     pub(crate) fn mend_one(&mut self) -> Result<bool> {
-        if !self.has_weak() {
+        if !self.log.has_weak() {
             return Ok(false);
         }
         if self.log.recorded.clean {
             self.mark_in_use()?;
         }
-        self.charge_reads()?;
+        self.log.charge_reads()?;
         self.make_room(0)?;
-        self.relieve_one()?;
+        self.log.relieve_one(&mut self.files)?;
         Ok(true)
     }
 
@@ -89,7 +151,7 @@ impl Volume<'_> {
         if self.mend_one()? {
             return Ok(true);
         }
-        let (now, pages) = (self.now().seconds, self.log.params.pages());
+        let (now, pages) = (self.files.now().seconds, self.log.params.pages());
         if !self.log.patrol.is_due(now, pages) {
             return Ok(false);
         }
@@ -111,7 +173,7 @@ impl Volume<'_> {
 
     /// Begins a pass that is to be gone through at once.
     pub(crate) fn begin_scrub(&mut self) {
-        let now = self.now().seconds;
+        let now = self.files.now().seconds;
         self.log.patrol.begin(now);
         if !self.log.status.read_only {
             // Uncounted blocks cannot be moved.
@@ -139,7 +201,7 @@ impl Volume<'_> {
         self.log.patrol.count_bits(self.log.pages.flash.medium.corrected_bits());
         found.corrected_bits += self.log.patrol.rounds().corrected_bits - bits;
         found.rebuilt_pages += self.log.pages.flash.medium.rebuilt_pages() - rebuilt;
-        let rest = u32::from(self.has_weak());
+        let rest = u32::from(self.log.has_weak());
         let page = self.log.patrol.rounds().page;
         Ok((page - rest.min(page), pages))
     }
@@ -160,9 +222,9 @@ impl Volume<'_> {
             let page = self.log.patrol.rounds().page;
             let block = self.log.params.block_of(page);
             let next = self.log.params.page(block + 1, 0);
-            if !self.is_patrolled(block) || self.patrol_page(block, found)? {
-                self.patrol_parity(block)?;
-                self.count_lost(block, found);
+            if !self.log.is_patrolled(block) || self.log.patrol_page(block, found)? {
+                self.log.patrol_parity(block)?;
+                self.log.count_lost(&mut self.files, block, found);
                 self.log.patrol.move_to(next);
                 passed += 1;
             } else {
@@ -175,65 +237,6 @@ impl Volume<'_> {
             self.log.patrol.end_pass();
         }
         Ok(())
-    }
-
-    /// True if a block holds something. The roots' own are looked at apart.
-    pub(crate) fn is_patrolled(&mut self, block: u32) -> bool {
-        // Blocks on an unreadable page of the table are unknown: they are read, too.
-        let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { return true };
-        let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
-        if holds && usage.reads == READS_MOST {
-            self.log.pages.flash.medium.call_tired(block);
-        }
-        holds && !self.log.roots.holds(block)
-    }
-
-    /// Reads the patrol's next page; true if nothing follows in its block.
-    fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
-        let page = self.log.patrol.rounds().page;
-        match self.log.pages.flash.medium.read_anew(page) {
-            Ok(_) => found.pages += 1,
-            Err(Fault::Erased(_)) => {
-                let index = self.log.params.shape.index_of(page);
-                return Ok(self.log.pages.flash.next_programmed(block, index)?.is_none());
-            }
-            Err(Fault::Chip(error)) => return Err(device(error)),
-            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
-                found.pages += 1;
-                found.unreadable.push(page);
-            }
-        }
-        Ok(page + 1 == self.log.params.page(block + 1, 0))
-    }
-
-    /// Reads the parity of a block that is not filled any more; if some is missing, the block is to be moved.
-    fn patrol_parity(&mut self, block: u32) -> Result<()> {
-        let may_hold = self.log.params.shape.parity() > 0 && !self.log.pages.is_open(block);
-        if may_hold
-            && self.is_patrolled(block)
-            && !self.log.pages.flash.medium.has_parity(block).map_err(device)?
-        {
-            self.log.pages.flash.medium.call_tired(block);
-        }
-        Ok(())
-    }
-
-    /// Counts the live bytes of a block's unreadable pages: those that its other pages do not hold.
-    fn count_lost(&mut self, block: u32, found: &mut Scrubbed) {
-        if found.unreadable.last().is_none_or(|page| self.log.params.block_of(*page) != block) {
-            return;
-        }
-        let chunks = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
-        let mut read = 0;
-        for (addr, desc) in chunks {
-            // A chunk may go on in a page that is lost.
-            if self.log.pages.read(addr, &desc, |_| ()).is_ok() {
-                read += u64::from(addr.len);
-            }
-        }
-        // Blocks on an unreadable page of the table are unknown.
-        let valid = self.log.blocks.get(&mut self.log.pages, block).map_or(0, |usage| usage.valid);
-        found.lost_bytes += u64::from(valid).saturating_sub(read);
     }
 
     /// Reads anchors and records of checkpoints; weak ones are written anew.

@@ -6,7 +6,8 @@ use core::cmp::Reverse;
 
 use hashbrown::HashMap;
 use pumice_cleaning::registry::{PlacementRule, Store, VictimRule, WearRule};
-use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim, wear::Swap};
+use pumice_cleaning::wear::Swap;
+use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim};
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
@@ -209,7 +210,7 @@ mod tests {
     use alloc::string::ToString;
 
     use pumice_media::{ChipSpec, Geometry, SimChip};
-    use pumice_vfs::{FileKind, NewNode};
+    use pumice_vfs::FileKind;
 
     use super::*;
     use crate::api::check;
@@ -238,10 +239,9 @@ mod tests {
     /// A volume with an empty file, and the blocks that are to be written to it.
     fn with_file(policies: PolicyNames, endurance: Option<u32>) -> (Volume<'static>, u32, u64) {
         let mut volume = mounted(formatted(policies, endurance).unwrap(), 1 << 18);
-        let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
         volume.begin().unwrap();
-        let file = volume.create_node(ROOT, b"file", &node).unwrap();
-        let blocks = volume.free_bytes() / 2048 * 9 / 10;
+        let file = volume.make(ROOT, "file", FileKind::File);
+        let blocks = volume.room().free_bytes() / 2048 * 9 / 10;
         (volume, file, blocks)
     }
 
@@ -255,17 +255,17 @@ mod tests {
             let at = if turn < blocks { turn } else { rng.u64(0..blocks) };
             let bytes = [at.to_le_bytes()[0]; 2048];
             volume.begin_writing(bytes.len()).unwrap();
-            volume.write_file(file, at * 2048, &bytes).unwrap();
+            volume.write(file, at * 2048, &bytes);
         }
         volume.begin().unwrap();
-        volume.truncate(file, (blocks / 2) * 2048).unwrap();
+        volume.files.truncate(&mut volume.log, file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
         assert!(volume.log.cleaner.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
         let mut volume = mounted(chip_of(volume), 1 << 18);
         assert_eq!(volume.log.recorded.superblock.policies, policies);
         for at in 0..blocks / 2 {
             let mut bytes = [0; 2048];
-            assert_eq!(volume.read_file(file, at * 2048, &mut bytes).unwrap(), 2048);
+            volume.read(file, at * 2048, &mut bytes);
             assert_eq!(bytes, [at.to_le_bytes()[0]; 2048], "{policy}");
         }
         let chip = chip_of(volume);
@@ -305,7 +305,7 @@ mod tests {
         for turn in 0..blocks * 20 {
             let at = if turn < blocks { turn } else { rng.u64(0..blocks / 2) * 2 };
             volume.begin_writing(2048).unwrap();
-            volume.write_file(file, at * 2048, &[1; 2048]).unwrap();
+            volume.files.write_file(&mut volume.log, file, at * 2048, &[1; 2048]).unwrap();
         }
         volume.log.cleaner.copied_bytes
     }

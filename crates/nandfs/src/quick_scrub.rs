@@ -5,25 +5,27 @@ use pumice_flashlog::Rounds;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::error::device;
+use crate::log::Log;
 use crate::options::Scrubbed;
 use crate::params::ANCHOR_BLOCKS;
-
 use crate::volume::Volume;
 
 /// Erase blocks that one call looks at.
 const BLOCKS: u32 = 8;
 
-impl Volume<'_> {
+impl Log<'_> {
     /// Fails without signatures to look at.
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
-        let shape = self.log.params.shape;
+        let shape = self.params.shape;
         match (shape.parity(), shape.has_signatures()) {
             (_, true) => Ok(()),
             (0, _) => refuse("the volume has no parity pages"),
             _ => refuse("the spare areas of this chip have no room for signatures"),
         }
     }
+}
 
+impl Volume<'_> {
     /// Looks at some blocks from this one on, anchors left out, and has those with missing or wrong parity moved,
     /// unless the volume is mounted for reading only. Returns the next block, and the end.
     pub(crate) fn quick_scrub_some(&mut self, from: u32, found: &mut Scrubbed) -> Result<(u32, u32)> {
@@ -32,7 +34,7 @@ impl Volume<'_> {
         let shape = self.log.params.shape;
         let next = from + BLOCKS.min(end - from);
         for block in from.max(ANCHOR_BLOCKS)..next {
-            if self.log.pages.is_open(block) || !self.is_patrolled(block) {
+            if self.log.pages.is_open(block) || !self.log.is_patrolled(block) {
                 continue;
             }
             found.spare_areas += u64::from(shape.pages() + shape.parity());

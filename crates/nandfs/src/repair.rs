@@ -74,9 +74,11 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     let mut before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let (mut found, mut unguarded) = (Vec::new(), Vec::new());
     if !volume.log.recorded.clean {
-        unguarded = volume.recover(checkpoint)?;
+        unguarded = volume.files.recover(&mut volume.log, checkpoint)?;
         before.follow(&volume.log.pages.window);
-        found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
+        found.extend(
+            volume.files.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }),
+        );
         volume.files.nodes.give_up_lost();
     } else if !is_dry {
         volume.log.blocks.renew();
@@ -88,10 +90,10 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
 /// True if a volume that was loaded and not yet recovered needs a page of a block. It needs none of a repair that was
 /// cut.
 fn is_needed(volume: &mut Volume<'_>, fence: Fence<'_>, block: u32) -> Result<bool> {
-    let is_used = match volume.log.blocks.get(&mut volume.log.pages, block) {
+    let is_used = match volume.log.usage(block) {
         Ok(usage) => !(usage.is_free() || (usage.state == State::Used && usage.valid == 0)),
         Err(_) => holds_any(volume, block, |volume, tag| {
-            tag.chunks().any(|(_, desc)| volume.live(&desc).is_ok_and(Addr::is_stored))
+            tag.chunks().any(|(_, desc)| volume.log.live(&mut volume.files, &desc).is_ok_and(Addr::is_stored))
         })?,
     };
     let is_new = |_: &mut Volume<'_>, tag: &Tag| tag.seq >= fence.seq && !tag.log.is_aside();
@@ -232,7 +234,7 @@ impl<'c> Repair<'c> {
     /// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
     fn write(&mut self) -> Result<()> {
         let volume = &mut self.volume;
-        let (there, want) = (volume.log.pages.window.len(), volume.checkpoint_blocks(0) as usize);
+        let (there, want) = (volume.log.pages.window.len(), volume.room().checkpoint_blocks(0) as usize);
         if there < want {
             let text = format!(
                 "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
@@ -242,14 +244,14 @@ impl<'c> Repair<'c> {
         }
         volume.log.status.read_only = false;
         volume.log.pages.repair_epoch();
-        volume.move_newest()?;
-        volume.write_everything()?;
-        volume.keep_written()?;
+        volume.log.move_newest(&mut volume.files)?;
+        volume.log.write_everything(&mut volume.files)?;
+        volume.log.keep_written(&mut volume.files)?;
         // A scan of tags believes the pages of a repair once this one, which ends them, is there.
         let nothing = NameRecord::default().encode();
         volume.log.pages.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
-        let now = volume.now();
-        volume.program(META, Some(now))?;
+        let now = volume.files.now();
+        volume.log.program(&mut volume.files, META, Some(now))?;
         volume.checkpoint(true)
     }
 
@@ -315,8 +317,8 @@ impl<'c> Repair<'c> {
             let _ = self.volume.files.nodes.touch(&mut self.volume.log.pages, *nid);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
-        self.volume.replay_writes(&scan);
-        self.volume.replay_attributes(&scan);
+        self.volume.files.replay_writes(&mut self.volume.log, &scan);
+        self.volume.files.replay_attributes(&mut self.volume.log, &scan);
         for nid in self.volume.files.nodes.dirty_nids(None) {
             self.nodes.entry(nid).or_insert(Addr::NONE);
         }

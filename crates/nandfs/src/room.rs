@@ -20,14 +20,15 @@
 //! 4. Names that move have a share of their own: a rename may fill a bucket, and an inode held open that loses its
 //!    name gets one among the orphans.
 
-use pumice_vfs::Result;
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 use crate::codec::{len32, size};
+use crate::files::Files;
 use crate::host::{self, Call};
+use crate::log::Log;
 use crate::params::ANCHOR_BLOCKS;
 use crate::tag::DESC_BYTES;
-use crate::volume::Volume;
 
 /// Blocks that the records of checkpoints take when their present ones are full.
 pub(crate) const ROOT_BLOCKS: u32 = 2;
@@ -61,7 +62,53 @@ const CLEANING_SHARE: u32 = 32;
 /// One in so many bytes that users can still write is a burst that idle time prepares for.
 const BURST_SHARE: u64 = 10;
 
-impl Volume<'_> {
+/// The figures of room in a volume.
+pub(crate) struct Room<'a, 'c> {
+    log: &'a Log<'c>,
+    files: &'a Files,
+}
+
+impl<'a, 'c> Room<'a, 'c> {
+    pub(crate) fn of(log: &'a Log<'c>, files: &'a Files) -> Room<'a, 'c> {
+        Room { log, files }
+    }
+
+    pub(crate) fn has_room(&self, extra: usize) -> bool {
+        len32(self.log.pages.window.len()) >= self.blocks_needed(extra)
+    }
+
+    pub(crate) fn out_of_room(&self, extra: usize) -> FsError {
+        FsError::new(
+            Errno::NoSpace,
+            alloc::format!(
+                "no block can be reclaimed ({} of {} blocks in the window, {} free, {} candidates)",
+                self.log.pages.window.len(),
+                self.blocks_needed(extra),
+                self.log.blocks.free,
+                self.log.blocks.candidates.pool.len()
+            ),
+        )
+    }
+
+    pub(crate) fn supply(&self) -> u32 {
+        self.log.blocks.free + len32(self.log.blocks.dying.len())
+    }
+
+    /// True if the window has room for survivors.
+    pub(crate) fn may_clean(&self, extra: usize) -> bool {
+        self.spare_blocks(extra) > 0
+    }
+
+    /// Blocks of the window beyond those that a call needs that writes so many bytes.
+    pub(crate) fn spare_blocks(&self, extra: usize) -> u32 {
+        len32(self.log.pages.window.len()).saturating_sub(self.blocks_needed(extra))
+    }
+
+    /// True if cleaning is so far behind that it hastens.
+    pub(crate) fn is_short(&self) -> bool {
+        self.supply() + 2 < self.stock()
+    }
+
     fn heads(&self) -> u32 {
         len32(self.log.pages.head_count())
     }
@@ -140,13 +187,6 @@ impl Volume<'_> {
         Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.log.params.payload)))
     }
 
-    /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
-    pub(crate) fn check_host(&mut self, extra: usize, call: Call) -> Result<()> {
-        let Some(room) = host::room(&self.log.pages.flash.medium)? else { return Ok(()) };
-        self.files.nodes.measure();
-        call.check(room, self.checkpoint_pages(extra), self.log.params.payload)
-    }
-
     /// Log pages that a checkpoint made now may program, those of roots among them.
     fn checkpoint_pages(&self, extra: usize) -> u64 {
         let (blocks, pages) = self.written_by_checkpoint(extra);
@@ -199,13 +239,18 @@ impl Volume<'_> {
         (self.log.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
+    /// Bytes of all chunks.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.files.data_blocks * u64::from(self.log.params.unit()) + self.files.nodes.bytes
+    }
+
     /// Free blocks that idle time brings the supply to: enough for a burst of a tenth of the bytes that users can still
     /// write. Half of the bytes that cleaning can reclaim are enough, if they are fewer.
     pub(crate) fn idle_stock(&self) -> u32 {
-        let live = self.files.data_blocks * u64::from(self.log.params.unit()) + self.files.nodes.bytes;
         let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.log.params.block_payload().into())));
         let good = self.log.params.blocks - self.log.blocks.bad.min(self.log.params.blocks);
-        let dead = good.saturating_sub(in_blocks(live) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
+        let dead =
+            good.saturating_sub(in_blocks(self.live_bytes()) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
         let burst = 2 * in_blocks(self.free_bytes() / BURST_SHARE) + self.heads();
         let stock = self.stock();
         stock + burst.min(dead.saturating_sub(stock) / 2)
@@ -269,39 +314,48 @@ impl Volume<'_> {
         free / (self.bytes_of_blocks(1) + share) * block
     }
 
-    /// Begins a call: its claims are counted from here.
-    pub(crate) fn begin_claims(&mut self) {
-        self.files.nodes.measure();
-        self.files.claims.begin(self.used_bytes());
-    }
-
     /// Bytes beyond the space of users that names may take, so that a full volume can be tidied up.
     fn name_bytes(&self) -> u64 {
         u64::from(self.log.params.blocks / NAME_SHARE + 1) * u64::from(self.log.params.block_payload())
     }
+}
+
+impl Files {
+    /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
+    pub(crate) fn check_host(&mut self, log: &mut Log<'_>, extra: usize, call: Call) -> Result<()> {
+        let Some(room) = host::room(&log.pages.flash.medium)? else { return Ok(()) };
+        self.nodes.measure();
+        call.check(room, Room::of(log, self).checkpoint_pages(extra), self.params.payload)
+    }
+
+    /// Begins a call: its claims are counted from here.
+    pub(crate) fn begin_claims(&mut self, log: &mut Log<'_>) {
+        self.nodes.measure();
+        self.claims.begin(Room::of(log, self).used_bytes());
+    }
 
     /// Takes a block for names. A call that moves a name or takes one away finds room where nothing else does.
-    pub(crate) fn claim_bucket(&mut self) -> Result<()> {
-        let spare = if self.files.claims.moves_names() { self.name_bytes() } else { 0 };
-        self.files.claims.take(self.bytes_of_blocks(1), self.total_bytes() + spare)
+    pub(crate) fn claim_bucket(&mut self, log: &mut Log<'_>) -> Result<()> {
+        let spare = if self.claims.moves_names() { Room::of(log, self).name_bytes() } else { 0 };
+        self.claims.take(Room::of(log, self).bytes_of_blocks(1), Room::of(log, self).total_bytes() + spare)
     }
 
     /// Fails unless `bytes` more can be taken by this call.
-    pub(crate) fn claim(&mut self, bytes: u64) -> Result<()> {
-        self.files.claims.take(bytes, self.total_bytes())
+    pub(crate) fn claim(&mut self, log: &mut Log<'_>, bytes: u64) -> Result<()> {
+        self.claims.take(bytes, Room::of(log, self).total_bytes())
     }
 
     /// Takes the bytes that an overwritten block may grow beyond its chunk.
-    pub(crate) fn claim_growth(&mut self, addr: Addr) -> Result<()> {
-        match self.log.params.charge(Addr::RESERVED) - self.log.params.charge(addr) {
+    pub(crate) fn claim_growth(&mut self, log: &mut Log<'_>, addr: Addr) -> Result<()> {
+        match self.params.charge(Addr::RESERVED) - self.params.charge(addr) {
             // Blocks may have gone bad since: stored blocks can be written over until the chip's end is near.
             0 => Ok(()),
-            more => self.claim(self.bytes_of_charge(more.into())),
+            more => self.claim(log, Room::of(log, self).bytes_of_charge(more.into())),
         }
     }
 
     /// Takes blocks for files: `claim` with their pointers.
-    pub(crate) fn claim_blocks(&mut self, blocks: u64) -> Result<()> {
-        self.claim(self.bytes_of_blocks(blocks))
+    pub(crate) fn claim_blocks(&mut self, log: &mut Log<'_>, blocks: u64) -> Result<()> {
+        self.claim(log, Room::of(log, self).bytes_of_blocks(blocks))
     }
 }

@@ -6,6 +6,8 @@
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
+use crate::files::Files;
+use crate::log::Log;
 use crate::moving::Reason;
 use crate::options::WearSpread;
 use crate::pages::Spare;
@@ -15,45 +17,52 @@ use crate::volume::Volume;
 /// Entries of the block table looked at each time.
 const LOOK: u32 = 16;
 
-impl Volume<'_> {
+impl Log<'_> {
     /// Begins to move the data of the least worn block if the block that will be written next is worn far more.
-    pub(crate) fn level_wear(&mut self) -> Result<()> {
-        if !self.log.leveler.is_its_turn(self.log.pages.taken().blocks) {
+    pub(crate) fn level_wear(&mut self, files: &mut Files) -> Result<()> {
+        if !self.leveler.is_its_turn(self.pages.taken().blocks) {
             return Ok(());
         }
-        let Some(Spare { block, erased }) = self.log.pages.window.front().copied() else { return Ok(()) };
+        let Some(Spare { block, erased }) = self.pages.window.front().copied() else { return Ok(()) };
         // One that was erased ahead counts as it was before.
-        let worn = self.log.blocks.get(&mut self.log.pages, block)?.erases.saturating_sub(erased.into());
+        let worn = self.usage(block)?.erases.saturating_sub(erased.into());
         for _ in 0..LOOK {
-            let block = self.log.leveler.next(self.log.params.blocks);
+            let block = self.leveler.next(self.params.blocks);
             // Blocks on an unreadable page of the table wait for its repair.
-            let Ok(usage) = self.log.blocks.get(&mut self.log.pages, block) else { continue };
+            let Ok(usage) = self.usage(block) else { continue };
             if self.is_sealed(block, &usage) {
-                self.log.leveler.see(block, &usage);
+                self.leveler.see(block, &usage);
             }
         }
-        let Some(block) = self.log.leveler.least() else { return Ok(()) };
-        let usage = self.log.blocks.get(&mut self.log.pages, block)?;
+        let Some(block) = self.leveler.least() else { return Ok(()) };
+        let usage = self.usage(block)?;
         if !self.is_sealed(block, &usage) {
-            self.log.leveler.forget();
+            self.leveler.forget();
             return Ok(());
         }
-        if !self.log.leveler.is_due(&usage, worn) {
+        if !self.leveler.is_due(&usage, worn) {
             return Ok(());
         }
-        self.log.leveler.forget();
-        self.log.blocks.candidates.pool.remove(block);
-        let view = self.log.blocks.view(&usage);
-        self.log.cleaner.moving = Some(self.start_move(block, Reason::Wear, view)?);
+        self.leveler.forget();
+        self.blocks.candidates.pool.remove(block);
+        let view = self.blocks.view(&usage);
+        self.cleaner.moving = Some(self.start_move(files, block, Reason::Wear, view)?);
         Ok(())
     }
 
+    /// True if a block is written, holds something, and is not being filled.
+    fn is_sealed(&self, block: u32, usage: &Usage) -> bool {
+        usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block)
+    }
+}
+
+impl Volume<'_> {
     /// Erases of the blocks that are not bad.
     pub(crate) fn wear_spread(&mut self) -> Result<WearSpread> {
         let mut spread = WearSpread { least: u32::MAX, ..WearSpread::default() };
         let (mut sum, mut count) = (0, 0);
         for block in ANCHOR_BLOCKS..self.log.params.blocks {
-            let usage = self.log.blocks.get(&mut self.log.pages, block)?;
+            let usage = self.log.usage(block)?;
             if usage.state != State::Bad {
                 spread.least = spread.least.min(usage.erases);
                 spread.most = spread.most.max(usage.erases);
@@ -66,10 +75,5 @@ impl Volume<'_> {
         let mean = sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok());
         let Some(mean) = mean else { return Ok(WearSpread::default()) };
         Ok(WearSpread { mean, ..spread })
-    }
-
-    /// True if a block is written, holds something, and is not being filled.
-    fn is_sealed(&self, block: u32, usage: &Usage) -> bool {
-        usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block)
     }
 }

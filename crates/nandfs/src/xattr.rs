@@ -6,10 +6,10 @@ use pumice_vfs::{Errno, FileKind, Result, XattrMode};
 
 use crate::codec::size;
 use crate::error::Damage;
+use crate::files::Files;
 use crate::ids::FIRST_NID;
-use crate::namespace::empty_directory;
+use crate::log::Log;
 use crate::node::{Inode, XATTR_INLINE};
-use crate::volume::Volume;
 use crate::xattr_list::{Attribute, COMPRESSION, decode, encode, value_of};
 
 /// Largest value, in bytes.
@@ -28,25 +28,25 @@ fn check(name: &[u8]) -> Result<()> {
     }
 }
 
-impl Volume<'_> {
-    pub(crate) fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
-        let inode = self.inode(ino)?;
+impl Files {
+    pub(crate) fn xattr_bytes(&mut self, log: &mut Log<'_>, ino: u32) -> Result<Vec<u8>> {
+        let inode = self.inode(log, ino)?;
         let hidden = inode.xattr_ino;
         if hidden == 0 {
             return Ok(inode.xattr.clone());
         }
-        let length = size(self.hidden(ino, hidden)?.size);
+        let length = size(self.hidden(log, ino, hidden)?.size);
         if length > LIST_MAX {
             return Err(Damage::Xattr(ino).into());
         }
         let mut bytes = vec![0; length];
-        self.read_file(hidden, 0, &mut bytes)?;
+        self.read_file(log, hidden, 0, &mut bytes)?;
         Ok(bytes)
     }
 
     /// The inode that holds the attributes of `ino`: it is nobody else's, and has none itself.
-    fn hidden(&mut self, ino: u32, hidden: u32) -> Result<&Inode> {
-        let inode = self.inode(hidden)?;
+    fn hidden(&mut self, log: &mut Log<'_>, ino: u32, hidden: u32) -> Result<&Inode> {
+        let inode = self.inode(log, hidden)?;
         let sound = inode.kind == FileKind::File
             && inode.parent == ino
             && inode.name.is_empty()
@@ -55,65 +55,76 @@ impl Volume<'_> {
         if sound { Ok(inode) } else { Err(Damage::Xattr(ino).into()) }
     }
 
+    /// Takes an inode away with all that belongs to it.
+    pub(crate) fn destroy(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
+        self.cache.discard(ino, 0, u32::MAX);
+        self.destroy_hidden(log, ino)?;
+        self.unmap(log, ino, 0, u64::MAX)?;
+        self.remove_node(log, ino)?;
+        self.pending.remove(&ino);
+        Ok(())
+    }
+
     /// Takes away the attributes of an inode that are in another.
-    pub(crate) fn destroy_hidden(&mut self, ino: u32) -> Result<()> {
-        let hidden = self.inode(ino)?.xattr_ino;
+    fn destroy_hidden(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
+        let hidden = self.inode(log, ino)?.xattr_ino;
         if hidden != 0 {
-            self.hidden(ino, hidden)?;
-            self.inode_mut(ino)?.xattr_ino = 0;
-            self.destroy(hidden)?;
+            self.hidden(log, ino, hidden)?;
+            self.inode_mut(log, ino)?.xattr_ino = 0;
+            self.destroy(log, hidden)?;
         }
         Ok(())
     }
 
-    fn set_xattr_bytes(&mut self, ino: u32, bytes: Vec<u8>) -> Result<()> {
+    fn set_xattr_bytes(&mut self, log: &mut Log<'_>, ino: u32, bytes: Vec<u8>) -> Result<()> {
         if bytes.len() > LIST_MAX {
             return Err(Errno::NoSpace.into());
         }
         let now = self.now();
-        let hidden = self.inode(ino)?.xattr_ino;
-        if self.inode(ino)?.kind == FileKind::Dir {
+        let hidden = self.inode(log, ino)?.xattr_ino;
+        if self.inode(log, ino)?.kind == FileKind::Dir {
             // Records of names do not tell of them.
             self.pend(ino).needs_checkpoint = true;
         }
         if bytes.len() <= XATTR_INLINE {
             if hidden != 0 {
-                self.destroy_hidden(ino)?;
+                self.destroy_hidden(log, ino)?;
                 self.pend(ino).needs_checkpoint = true;
             }
-            let inode = self.inode_mut(ino)?;
+            let inode = self.inode_mut(log, ino)?;
             (inode.xattr, inode.xattr_ino, inode.ctime) = (bytes, 0, now);
             return Ok(());
         }
         // The new list is whole before the old one goes: a full volume leaves everything as it was.
-        self.claim(2 * u64::from(self.log.params.node))?;
-        let fresh = self.add_inode(Inode { kind: FileKind::File, ..empty_directory(ino, 0, 1, now) })?;
-        if let Err(error) = self.write_file(fresh, 0, &bytes) {
-            self.destroy(fresh)?;
+        self.claim(log, 2 * u64::from(self.params.node))?;
+        let fresh =
+            self.add_inode(log, Inode { kind: FileKind::File, ..Inode::directory(ino, 0, 1, now) })?;
+        if let Err(error) = self.write_file(log, fresh, 0, &bytes) {
+            self.destroy(log, fresh)?;
             return Err(error);
         }
-        self.destroy_hidden(ino)?;
-        let inode = self.inode_mut(ino)?;
+        self.destroy_hidden(log, ino)?;
+        let inode = self.inode_mut(log, ino)?;
         (inode.xattr, inode.xattr_ino, inode.ctime) = (Vec::new(), fresh, now);
         self.pend(ino).needs_checkpoint = true;
         Ok(())
     }
 
     /// The attributes of a new inode in a directory: its compression, if the directory names one.
-    pub(crate) fn inherited(&mut self, dir: u32) -> Result<Vec<u8>> {
-        if !self.log.params.packs {
+    pub(crate) fn inherited(&mut self, log: &mut Log<'_>, dir: u32) -> Result<Vec<u8>> {
+        if !self.params.packs {
             return Ok(Vec::new());
         }
-        let bytes = self.xattr_bytes(dir)?;
+        let bytes = self.xattr_bytes(log, dir)?;
         let list = decode(&bytes).ok_or(Damage::Xattr(dir))?;
         let own: Vec<Attribute<'_>> = list.into_iter().filter(|(name, _)| *name == COMPRESSION).collect();
         Ok(encode(&own))
     }
 
     /// The value of an attribute.
-    pub(crate) fn xattr_get(&mut self, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn xattr_get(&mut self, log: &mut Log<'_>, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
         check(name)?;
-        let bytes = self.xattr_bytes(ino)?;
+        let bytes = self.xattr_bytes(log, ino)?;
         let list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
         let found = list.into_iter().find(|(there, _)| *there == name);
         found.map(|(_, value)| value.to_vec()).ok_or(Errno::NoData.into())
@@ -122,6 +133,7 @@ impl Volume<'_> {
     /// Sets an attribute, or takes it away without a value.
     pub(crate) fn xattr_set(
         &mut self,
+        log: &mut Log<'_>,
         ino: u32,
         name: &[u8],
         value: Option<&[u8]>,
@@ -134,7 +146,7 @@ impl Volume<'_> {
         if name == COMPRESSION && value.is_some_and(|value| value_of(value).is_none()) {
             return Err(Errno::Invalid.into());
         }
-        let bytes = self.xattr_bytes(ino)?;
+        let bytes = self.xattr_bytes(log, ino)?;
         let mut list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
         let place = list.iter().position(|(there, _)| *there == name);
         match (mode, place) {
@@ -147,12 +159,12 @@ impl Volume<'_> {
         }
         list.extend(value.map(|value| (name, value)));
         let bytes = encode(&list);
-        self.set_xattr_bytes(ino, bytes)
+        self.set_xattr_bytes(log, ino, bytes)
     }
 
     /// The names of all attributes.
-    pub(crate) fn xattr_list(&mut self, ino: u32) -> Result<Vec<Vec<u8>>> {
-        let bytes = self.xattr_bytes(ino)?;
+    pub(crate) fn xattr_list(&mut self, log: &mut Log<'_>, ino: u32) -> Result<Vec<Vec<u8>>> {
+        let bytes = self.xattr_bytes(log, ino)?;
         let list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
         Ok(list.into_iter().map(|(name, _)| name.to_vec()).collect())
     }

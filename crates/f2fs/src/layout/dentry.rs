@@ -181,6 +181,16 @@ impl DentryLayout {
         Ok(None)
     }
 
+    /// The hashes of all entries; `Err` is the slot of one with too long a name.
+    pub(crate) fn hashes(&self, bytes: &[u8]) -> Result<Vec<u32>, u32> {
+        let (mut hashes, mut from) = (Vec::new(), 0);
+        while let Some(dentry) = self.next(bytes, from)? {
+            hashes.push(dentry.hash);
+            from = dentry.slot + dentry.slots();
+        }
+        Ok(hashes)
+    }
+
     /// The first slot of a gap of so many slots.
     pub(crate) fn gap(&self, bytes: &[u8], slots: u32) -> Option<u32> {
         let (mut start, mut slot) = (0, 0);

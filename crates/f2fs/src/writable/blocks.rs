@@ -6,6 +6,7 @@ use pumice_vfs::FileKind;
 
 use super::{
     clusters::{self, Cluster, Packing},
+    digests::Digests,
     index::{self, Found, Slot},
     keys::Keys,
     nodes::{self, Nodes},
@@ -43,6 +44,7 @@ pub(super) struct Blocks {
     packing: Packing,
     verifiers: Verifiers,
     keys: Keys,
+    digests: Digests,
 }
 
 /// A block of a file.
@@ -90,14 +92,16 @@ pub(super) enum Stand {
 
 impl Blocks {
     pub(super) fn new(nodes: Nodes, keys: Keys, in_place: InPlace, users: u64) -> Blocks {
-        let (dirty, packing, verifiers) = (Tracked::empty(), Packing::default(), Verifiers::default());
-        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing, verifiers, keys }
+        let (dirty, cursor) = (Tracked::empty(), (Nid::NULL, 0));
+        let (packing, verifiers, digests) = (Packing::default(), Verifiers::default(), Digests::default());
+        Blocks { nodes, dirty, cursor, in_place, users, packing, verifiers, keys, digests }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
     pub(super) fn begin(&mut self) {
         self.nodes.begin();
         self.dirty.begin();
+        self.digests.begin();
     }
 
     /// Keeps the changes of the call.
@@ -110,6 +114,7 @@ impl Blocks {
     pub(super) fn take_back(&mut self) {
         self.nodes.take_back();
         self.dirty.take_back();
+        self.digests.take_back();
     }
 
     /// The nodes below.
@@ -125,6 +130,11 @@ impl Blocks {
     /// Verifiers of sealed files.
     pub(super) fn verifiers(&self) -> &Verifiers {
         &self.verifiers
+    }
+
+    /// What is known of blocks of directories.
+    pub(super) fn digests(&self) -> &Digests {
+        &self.digests
     }
 
     /// The keys of encrypted inodes.

@@ -5,7 +5,10 @@ use pumice_vfs::{Errno, FileKind, check_name};
 use super::blocks::{Blocks, Stand};
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets, file_type},
+    layout::{
+        Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_beside, bucket_blocks, buckets,
+        file_type,
+    },
     names::{Name, Names},
 };
 
@@ -34,6 +37,11 @@ impl Leaf {
     /// The entry of a hash at or behind a slot.
     fn next_of(&self, dir: &Inode, slot: u32, hash: u32) -> Result<Option<Dentry<'_>>> {
         self.layout.next_of(self.bytes(), slot, hash).map_err(|slot| broken_entry(dir, slot))
+    }
+
+    /// The hashes of all entries.
+    fn hashes(&self, dir: &Inode) -> Result<Vec<u32>> {
+        self.layout.hashes(self.bytes()).map_err(|slot| broken_entry(dir, slot))
     }
 
     /// The entry at or behind a slot.
@@ -77,40 +85,49 @@ fn edit<'a>(blocks: &'a mut Blocks, dir: &mut Inode, index: u64) -> Result<(&'a 
 /// The entry of a name.
 pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name) -> Result<Option<Found>> {
     if dir.has_inline_dentry() {
-        return find_in(blocks, dir, 0..1, name);
+        let Some(leaf) = leaf(blocks, dir, 0)? else { return Ok(None) };
+        return find_in(&leaf, dir, 0, name);
     }
-    let (leaves, dir_level) = (leaves(blocks, dir), u32::from(dir.dir_level));
-    let mut start = 0_u64;
-    for level in 0..dir.depth.min(LEVELS_MAX) {
-        let bucket = bucket(level, dir_level, name.hash(), start);
-        if let Some(found) = find_in(blocks, dir, bucket.start..bucket.end.min(leaves), name)? {
-            return Ok(Some(found));
+    let leaves = leaves(blocks, dir);
+    let places =
+        places(dir.dir_level.into(), name.hash(), dir.depth).take_while(|(level, _)| *level < leaves);
+    let places = places.map(|(_, index)| index).filter(|index| *index < leaves);
+    for candidate in blocks.digests().candidates(dir.ino, places, name.hash()) {
+        let leaf = leaf(blocks, dir, candidate.block)?;
+        if !candidate.is_known {
+            let hashes = leaf.as_ref().map_or(Ok(Vec::new()), |leaf| leaf.hashes(dir))?;
+            blocks.digests().learn(dir.ino, candidate.block, &hashes);
         }
-        start += buckets(level, dir_level) * bucket_blocks(level);
-        if start >= leaves {
-            break;
+        let Some(leaf) = leaf else { continue };
+        let found = find_in(&leaf, dir, candidate.block, name)?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
 }
 
-/// The blocks of the bucket of a hash in a level that begins at block `start`.
-fn bucket(level: u32, dir_level: u32, hash: u32, start: u64) -> std::ops::Range<u64> {
-    let first = start + u64::from(hash) % buckets(level, dir_level) * bucket_blocks(level);
-    first..first + bucket_blocks(level)
+/// The blocks where a name with a hash may stand, in the order of their levels, each with the first block of its level.
+fn places(dir_level: u32, hash: u32, levels: u32) -> impl Iterator<Item = (u64, u64)> {
+    let starts = (0..levels.min(LEVELS_MAX)).scan(0, move |next, level| {
+        let start = *next;
+        *next += buckets(level, dir_level) * bucket_blocks(level);
+        Some((level, start))
+    });
+    starts.flat_map(move |(level, start)| {
+        let first = start + u64::from(hash) % buckets(level, dir_level) * bucket_blocks(level);
+        (first..first + bucket_blocks(level)).map(move |index| (start, index))
+    })
 }
 
-fn find_in(blocks: &Blocks, dir: &Inode, range: std::ops::Range<u64>, name: &Name) -> Result<Option<Found>> {
-    for index in range {
-        let Some(leaf) = leaf(blocks, dir, index)? else { continue };
-        let mut slot = 0;
-        while let Some(dentry) = leaf.next_of(dir, slot, name.hash())? {
-            if name.is(&dentry) {
-                let (slot, slots) = (dentry.slot, dentry.slots());
-                return Ok(Some(Found { ino: dentry.ino, leaf: index, slot, slots }));
-            }
-            slot = dentry.slot + dentry.slots();
+fn find_in(leaf: &Leaf, dir: &Inode, index: u64, name: &Name) -> Result<Option<Found>> {
+    let mut slot = 0;
+    while let Some(dentry) = leaf.next_of(dir, slot, name.hash())? {
+        if name.is(&dentry) {
+            let (slot, slots) = (dentry.slot, dentry.slots());
+            return Ok(Some(Found { ino: dentry.ino, leaf: index, slot, slots }));
         }
+        slot = dentry.slot + dentry.slots();
     }
     Ok(None)
 }
@@ -134,18 +151,16 @@ pub(super) fn insert(
 }
 
 fn insert_hashed(blocks: &mut Blocks, dir: &mut Inode, dentry: Dentry<'_>) -> Result<()> {
-    let dir_level = u32::from(dir.dir_level);
     let width = blocks.nodes().size().bytes_u64();
-    let mut start = 0_u64;
-    for level in 0..LEVELS_MAX {
-        for index in bucket(level, dir_level, dentry.hash, start) {
-            if insert_in(blocks, dir, index, dentry)? {
-                dir.depth = dir.depth.max(level + 1);
-                dir.size = dir.size.max((index + 1) * width);
-                return Ok(());
-            }
+    let mut places = places(dir.dir_level.into(), dentry.hash, LEVELS_MAX).map(|(_, index)| index);
+    while let Some(index) = blocks.digests().first_roomy(dir.ino, &mut places, dentry.slots()) {
+        if insert_in(blocks, dir, index, dentry)? {
+            let (level, _) = bucket_beside(index, dentry.hash, dir.dir_level.into());
+            dir.depth = dir.depth.max(level + 1);
+            dir.size = dir.size.max((index + 1) * width);
+            return Ok(());
         }
-        start += buckets(level, dir_level) * bucket_blocks(level);
+        blocks.digests().learn_full(dir.ino, index, dentry.slots());
     }
     Err(Error::Errno(Errno::NoSpace))
 }
@@ -158,9 +173,16 @@ fn insert_in(blocks: &mut Blocks, dir: &mut Inode, index: u64, dentry: Dentry<'_
         Some(leaf) => leaf.layout.gap(leaf.bytes(), slots),
     };
     let Some(slot) = slot else { return Ok(false) };
-    let (bytes, layout) = edit(blocks, dir, index)?;
-    layout.put(bytes, &Dentry { slot, ..dentry });
+    put(blocks, dir, index, &Dentry { slot, ..dentry })?;
     Ok(true)
+}
+
+/// Puts an entry into free slots of a leaf.
+fn put(blocks: &mut Blocks, dir: &mut Inode, index: u64, dentry: &Dentry<'_>) -> Result<()> {
+    let (bytes, layout) = edit(blocks, dir, index)?;
+    layout.put(bytes, dentry);
+    blocks.digests().add(dir.ino, index, dentry.hash);
+    Ok(())
 }
 
 /// Moves the entries of an inline directory into blocks. They keep their slots, as far as they can.
@@ -177,8 +199,7 @@ fn spill(blocks: &mut Blocks, dir: &mut Inode) -> Result<()> {
             insert_hashed(blocks, dir, dentry)?;
             continue;
         }
-        let (bytes, layout) = edit(blocks, dir, 0)?;
-        layout.put(bytes, &dentry);
+        put(blocks, dir, 0, &dentry)?;
     }
     dir.size = dir.size.max(blocks.nodes().size().bytes_u64());
     dir.depth = dir.depth.max(1);
@@ -193,6 +214,7 @@ pub(super) fn remove(blocks: &mut Blocks, dir: &mut Inode, found: &Found) -> Res
         layout.set_used(bytes, slot, false);
     }
     let is_empty = (0..layout.slots).all(|slot| !layout.is_used(bytes, slot));
+    blocks.digests().remove(dir.ino, found.leaf);
     if is_empty && !is_inline && found.leaf > 0 {
         blocks.punch(dir, found.leaf)?;
     }
@@ -220,13 +242,13 @@ pub(super) fn redirect(
 
 /// Makes `.` and `..` in a new directory, inside its inode.
 pub(super) fn begin(blocks: &mut Blocks, dir: &mut Inode, parent: Nid) -> Result<()> {
+    blocks.digests().forget_all_of(dir.ino);
     dir.inline = dir.inline.with(InlineFlags::DENTRY);
     dir.size = dir.inline_range().len() as u64;
     dir.depth = 1;
     for (slot, name, ino) in [(0, &b"."[..], dir.ino), (1, b"..", parent)] {
         let dentry = Dentry { slot, hash: 0, ino, file_type: file_type(FileKind::Dir), name };
-        let (bytes, layout) = edit(blocks, dir, 0)?;
-        layout.put(bytes, &dentry);
+        put(blocks, dir, 0, &dentry)?;
     }
     Ok(())
 }

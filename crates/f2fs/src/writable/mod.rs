@@ -5,7 +5,7 @@
 //! - [`xattrs`], and the [`keys`] that they name;
 //! - [`index`]: from a block of a file to its address;
 //! - [`blocks`]: those that changed wait, too;
-//! - [`content`] and [`directory`] beside each other;
+//! - [`content`] and [`directory`] beside each other, the latter with [`digests`] of blocks;
 //! - the [`tree`] of names;
 //! - [`commit`], which has the [`cleaner`] work.
 //!
@@ -18,6 +18,7 @@ mod cleaner;
 mod clusters;
 mod commit;
 mod content;
+mod digests;
 mod directory;
 mod flags;
 mod fsync;

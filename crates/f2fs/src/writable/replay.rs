@@ -212,6 +212,7 @@ impl Replay<'_> {
 
     fn leaves(&mut self, inode: &mut Inode) -> Result<()> {
         let ino = inode.ino;
+        self.blocks.digests().forget_all_of(ino);
         for ((_, index), block) in self.found.overlay().leaves.range((ino, 0)..=(ino, u64::MAX)) {
             let bytes = block.bytes(self.found.volume())?;
             self.blocks.put(inode, *index, &bytes)?;

@@ -30,7 +30,7 @@ impl Check<'_, '_> {
                 self.volume.trim();
             }
             // A page of the table that cannot be read has been told.
-            match self.volume.log.blocks.get(&mut self.volume.log.pages, block) {
+            match self.volume.log.usage(block) {
                 Ok(usage) => self.block(block, usage, &mut tally),
                 Err(_) => whole = false,
             }
@@ -112,7 +112,7 @@ impl Check<'_, '_> {
     /// Checks that a written block without data is about to be used again.
     fn empty(&mut self, block: u32) {
         let known = self.volume.log.blocks.lost_dead || self.volume.log.blocks.dying.contains(&block);
-        if !known && !self.volume.is_in_use(block) {
+        if !known && !self.volume.log.is_in_use(block) {
             self.found.add("block-lost", format!("block {block} holds nothing, but is not free"));
         }
     }
@@ -142,7 +142,7 @@ impl Check<'_, '_> {
     fn heads(&mut self) {
         let places: alloc::vec::Vec<(u32, u32)> = self.volume.log.pages.places().flatten().collect();
         for (block, index) in places {
-            if let Ok(usage) = self.volume.log.blocks.get(&mut self.volume.log.pages, block)
+            if let Ok(usage) = self.volume.log.usage(block)
                 && usage.state != State::Used
             {
                 self.found

@@ -4,7 +4,8 @@ use alloc::format;
 
 use super::Check;
 use super::blocks::Tally;
-use super::nodes::What;
+use super::known::What;
+use crate::files::Files;
 
 impl Check<'_, '_> {
     pub(super) fn counters(&mut self, tally: Option<Tally>) {
@@ -15,19 +16,11 @@ impl Check<'_, '_> {
         if self.complete {
             let is_inode = |what| matches!(what, What::Inode(_));
             let inodes = self.known.values().filter(|known| is_inode(known.what)).count() as u64;
-            self.counter("counter-inodes", "inodes", self.volume.files.nodes.inodes, inodes);
-            self.counter(
-                "counter-data-blocks",
-                "blocks of files",
-                self.volume.files.data_blocks,
-                self.data_blocks,
-            );
-            self.counter(
-                "counter-node-bytes",
-                "bytes of nodes",
-                self.volume.files.nodes.bytes,
-                self.node_bytes,
-            );
+            let Files { nodes, data_blocks, .. } = &self.volume.files;
+            let (counted, blocks, bytes) = (nodes.inodes, *data_blocks, nodes.bytes);
+            self.counter("counter-inodes", "inodes", counted, inodes);
+            self.counter("counter-data-blocks", "blocks of files", blocks, self.data_blocks);
+            self.counter("counter-node-bytes", "bytes of nodes", bytes, self.node_bytes);
         }
     }
 

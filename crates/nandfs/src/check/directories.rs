@@ -6,9 +6,8 @@ use hashbrown::HashSet;
 use pumice_vfs::FileKind;
 
 use super::Check;
+use super::known::{Place, What};
 use super::maps::Tally;
-use super::nodes::What;
-use super::paths::Place;
 use crate::bucket::{Entry, entries};
 use crate::dir::{Bucket, HASH_BITS};
 use crate::namespace::orphan_name;
@@ -44,7 +43,7 @@ impl Check<'_, '_> {
             };
             spans.push((bucket.start(), bucket.end(), block));
             let mut bytes = vec![0; self.params.block as usize];
-            let found = match self.volume.read_block(dir, block, 0, &mut bytes) {
+            let found = match self.volume.files.read_block(&mut self.volume.log, dir, block, 0, &mut bytes) {
                 Ok(()) => self.bucket(dir, Some(bucket), &bytes),
                 Err(_) => None,
             };
@@ -94,7 +93,7 @@ impl Check<'_, '_> {
                     .add("entry-duplicate", format!("directory {dir} has the name {:?} twice", show(name)));
             }
             if let Some(bucket) = bucket {
-                let home = Bucket::of(self.volume.name_hash(name), bucket.level);
+                let home = Bucket::of(self.volume.files.name_hash(name), bucket.level);
                 if home != bucket {
                     let text =
                         format!("{:?} in directory {dir} is in {bucket:?}, wanted {home:?}", show(name));

@@ -5,8 +5,8 @@ use alloc::format;
 use pumice_vfs::FileKind;
 
 use super::Check;
+use super::known::What;
 use super::maps::Tally;
-use super::nodes::What;
 use crate::node::{Body, Inode, Node};
 use crate::nodes::ORPHANS;
 use crate::xattr_list;
@@ -85,10 +85,10 @@ impl Check<'_, '_> {
                 return self.found.add("xattr-missing", text(&format!("it is of another kind, {what:?}")));
             }
         }
-        let length = self.volume.inode(hidden).map_or(0, |inode| inode.size);
+        let length = self.volume.files.inode(&mut self.volume.log, hidden).map_or(0, |inode| inode.size);
         if length > ATTRIBUTES_MAX {
             self.found.add("xattr-damaged", text(&format!("{length} bytes, at most {ATTRIBUTES_MAX}")));
-        } else if let Ok(bytes) = self.volume.xattr_bytes(ino) {
+        } else if let Ok(bytes) = self.volume.files.xattr_bytes(&mut self.volume.log, ino) {
             self.attribute_list(ino, &bytes);
         }
     }

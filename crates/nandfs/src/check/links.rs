@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use pumice_vfs::FileKind;
 
 use super::Check;
-use super::nodes::{Known, What};
+use super::known::{Known, What};
 use crate::nodes::{ORPHANS, ROOT};
 
 impl Check<'_, '_> {

@@ -5,8 +5,7 @@ use alloc::{format, vec::Vec};
 use pumice_vfs::FileKind;
 
 use super::Check;
-use super::nodes::What;
-use super::paths::Place;
+use super::known::{Place, What};
 use crate::addr::Addr;
 use crate::node::{IndexBody, Inode, Map, Node};
 use crate::pointers::{MAX_ODD, is_odd};
@@ -34,7 +33,7 @@ impl Tally {
 impl Check<'_, '_> {
     pub(super) fn map(&mut self, map: &Map, tally: &mut Tally) {
         self.pointers(tally.ino, 0, &map.direct, tally);
-        let shape = self.volume.shape();
+        let shape = self.volume.files.shape();
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             self.index(*nid, start, height, tally);
@@ -57,7 +56,7 @@ impl Check<'_, '_> {
         match &index.body {
             IndexBody::Blocks(blocks) => self.pointers(nid, start, blocks, tally),
             IndexBody::Nodes { children, .. } => {
-                let span = self.volume.shape().span(height - 1);
+                let span = self.volume.files.shape().span(height - 1);
                 for (slot, child) in (0..).zip(children) {
                     let start = start.saturating_add(span.saturating_mul(slot));
                     self.index(*child, start, height - 1, tally);
@@ -146,7 +145,7 @@ impl Check<'_, '_> {
                 self.found.add("data-beyond-end", text);
             }
         }
-        if let Err(error) = self.volume.prove_block(addr, ino, index) {
+        if let Err(error) = self.volume.files.prove_block(&mut self.volume.log, addr, ino, index) {
             let text = format!("block {index} of inode {ino}: {error}");
             self.found.add_of("data-unreadable", Some(ino), text);
         }

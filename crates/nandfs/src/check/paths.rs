@@ -1,21 +1,13 @@
 //! The path of an inode, for people.
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{format, string::String};
 
 use super::Check;
+use super::known::Place;
 use crate::nodes::ROOT;
 
 /// The longest path, in names; longer ones are cut off, as a damaged tree may lead in a circle.
 const DEPTH: usize = 64;
-
-/// The owner of a node.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    /// A name in a directory.
-    Name { dir: u32, name: Vec<u8> },
-    /// The map of an inode.
-    Map { ino: u32 },
-}
 
 impl Check<'_, '_> {
     /// A path of a node, or of the inode that it belongs to.
@@ -40,7 +32,7 @@ impl Check<'_, '_> {
         if let Some(place) = self.places.get(&nid) {
             return Some(place.clone());
         }
-        let inode = self.volume.inode(nid).ok()?;
+        let inode = self.volume.files.inode(&mut self.volume.log, nid).ok()?;
         let (dir, name) = (inode.parent, inode.name.clone());
         Some(Place::Name { dir, name }).filter(|_| dir != nid)
     }

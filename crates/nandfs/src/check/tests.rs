@@ -2,21 +2,19 @@
 
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 
-use pumice_media::{ChipSpec, Faults, Nand, PageId, SimChip};
-use pumice_vfs::{FileKind, NewNode, Result, XattrMode};
+use pumice_media::{Faults, Nand, PageId, SimChip};
+use pumice_vfs::{FileKind, Result, XattrMode};
 
 use crate::addr::Addr;
 use crate::api::check;
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
 use crate::ids::Ids;
-use crate::mount::format;
 use crate::namespace::orphan_name;
 use crate::node::{Body, Index, IndexBody, Map};
 use crate::nodes::{ORPHANS, ROOT};
-use crate::options::FormatOptions;
 use crate::pages::Spare;
-use crate::testing::{chip_of, mounted};
+use crate::testing::{chip_of, formatted, mounted};
 use crate::volume::Volume;
 
 type Vol = Volume<'static>;
@@ -24,44 +22,41 @@ type Vol = Volume<'static>;
 /// A node id that nobody has.
 const NOBODY: u32 = 60_000;
 
-fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
-    let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
-    volume.create_node(dir, name.as_bytes(), &node).unwrap()
-}
-
 /// A sound volume with something of everything.
 fn sample() -> Vol {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 20);
+    let mut volume = mounted(formatted("2048+64:16:96"), 1 << 20);
     volume.begin().unwrap();
-    let many = make(&mut volume, ROOT, "many", FileKind::Dir);
+    let many = volume.make(ROOT, "many", FileKind::Dir);
     for n in 0..200 {
-        make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
+        volume.make(many, &format!("a name that takes a little room {n}"), FileKind::File);
     }
-    let dir = make(&mut volume, ROOT, "dir", FileKind::Dir);
-    make(&mut volume, dir, "below", FileKind::Dir);
+    let dir = volume.make(ROOT, "dir", FileKind::Dir);
+    volume.make(dir, "below", FileKind::Dir);
     for name in ["data", "other"] {
-        let file = make(&mut volume, dir, name, FileKind::File);
-        volume.write_file(file, 0, &vec![7; 30_000]).unwrap();
-        volume.write_file(file, 600_000, &vec![8; 3_000]).unwrap();
-        volume.xattr_set(file, b"user.long", Some(&[9; 500]), XattrMode::Either).unwrap();
+        let file = volume.make(dir, name, FileKind::File);
+        volume.files.write_file(&mut volume.log, file, 0, &vec![7; 30_000]).unwrap();
+        volume.files.write_file(&mut volume.log, file, 600_000, &vec![8; 3_000]).unwrap();
+        volume
+            .files
+            .xattr_set(&mut volume.log, file, b"user.long", Some(&[9; 500]), XattrMode::Either)
+            .unwrap();
     }
-    let small = make(&mut volume, dir, "small", FileKind::File);
-    volume.write_file(small, 0, b"few bytes").unwrap();
+    let small = volume.make(dir, "small", FileKind::File);
+    volume.write(small, 0, b"few bytes");
     volume.checkpoint(true).unwrap();
     mounted(chip_of(volume), 1 << 20)
 }
 
 impl Vol {
     fn at(&mut self, way: &str) -> u32 {
-        way.split('/').fold(ROOT, |dir, name| self.dir_find(dir, name.as_bytes()).unwrap().unwrap().0)
+        way.split('/').fold(ROOT, |dir, name| {
+            self.files.dir_find(&mut self.log, dir, name.as_bytes()).unwrap().unwrap().0
+        })
     }
 
     fn map_of(&mut self, way: &str) -> &mut Map {
         let ino = self.at(way);
-        match &mut self.inode_mut(ino).unwrap().body {
+        match &mut self.files.inode_mut(&mut self.log, ino).unwrap().body {
             Body::Mapped(map) => map,
             Body::Inline(_) => panic!("{way} has no map"),
         }
@@ -76,7 +71,7 @@ impl Vol {
     /// Adds raw entries to the small directory.
     fn enter(&mut self, entries: &[(u32, FileKind, &[u8])]) {
         let dir = self.at("dir");
-        let inode = self.inode_mut(dir).unwrap();
+        let inode = self.files.inode_mut(&mut self.log, dir).unwrap();
         inode.size += entries.len() as u64;
         let Body::Inline(bytes) = &mut inode.body else { panic!("the small directory has grown") };
         for (ino, kind, name) in entries {
@@ -90,11 +85,13 @@ impl Vol {
     }
 
     fn buckets_of(&mut self, dir: u32) -> Vec<u32> {
-        (0..1024).filter(|block| self.map_get(dir, *block).unwrap() != Addr::NONE).collect()
+        (0..1024)
+            .filter(|block| self.files.map_get(&mut self.log, dir, *block).unwrap() != Addr::NONE)
+            .collect()
     }
 
     fn usage(&mut self, block: u32, change: impl FnOnce(&mut Usage)) {
-        self.log.blocks.update(&mut self.log.pages, block, change).unwrap();
+        self.log.update(block, change).unwrap();
     }
 
     /// An erase block with data.
@@ -141,7 +138,7 @@ const NODES: &[Harm] = &[
     }),
     ("node-lost", |v| {
         let ino = v.at("dir/data");
-        v.add_index(Index::new(ino, 1)).unwrap();
+        v.files.add_index(&mut v.log, Index::new(ino, 1)).unwrap();
     }),
     ("map-odd", |v| {
         let odd = Addr { page: 300, offset: 0, len: 7 };
@@ -151,68 +148,68 @@ const NODES: &[Harm] = &[
     ("data-length", |v| {
         let bucket = v.buckets()[0];
         let many = v.at("many");
-        let addr = v.map_get(many, bucket).unwrap();
-        v.map_put(many, bucket, Addr { len: 5, ..addr }).unwrap();
+        let addr = v.files.map_get(&mut v.log, many, bucket).unwrap();
+        v.files.map_put(&mut v.log, many, bucket, Addr { len: 5, ..addr }).unwrap();
     }),
     ("data-unreadable", |v| v.map_of("dir/data").direct.swap(0, 1)),
     ("data-beyond-end", |v| {
         let ino = v.at("dir/data");
-        v.inode_mut(ino).unwrap().size = 20_000;
+        v.files.inode_mut(&mut v.log, ino).unwrap().size = 20_000;
     }),
     ("inode-blocks", |v| {
         let ino = v.at("dir/data");
-        v.inode_mut(ino).unwrap().blocks += 1;
+        v.files.inode_mut(&mut v.log, ino).unwrap().blocks += 1;
     }),
     ("inode-size", |v| {
         let ino = v.at("dir/small");
-        v.inode_mut(ino).unwrap().size = 3;
+        v.files.inode_mut(&mut v.log, ino).unwrap().size = 3;
     }),
     ("xattr-damaged", |v| {
         let ino = v.at("dir/small");
-        v.inode_mut(ino).unwrap().xattr = vec![9; 4];
+        v.files.inode_mut(&mut v.log, ino).unwrap().xattr = vec![9; 4];
     }),
     ("xattr-damaged", |v| {
         let ino = v.at("dir/data");
-        let hidden = v.inode(ino).unwrap().xattr_ino;
-        v.inode_mut(hidden).unwrap().size = 100 << 20;
+        let hidden = v.files.inode(&mut v.log, ino).unwrap().xattr_ino;
+        v.files.inode_mut(&mut v.log, hidden).unwrap().size = 100 << 20;
     }),
     ("xattr-missing", |v| {
         let ino = v.at("dir/data");
-        v.inode_mut(ino).unwrap().xattr_ino = NOBODY;
+        v.files.inode_mut(&mut v.log, ino).unwrap().xattr_ino = NOBODY;
     }),
     ("xattr-missing", |v| {
         let ino = v.at("dir/data");
-        v.inode_mut(ino).unwrap().xattr_ino = ROOT;
+        v.files.inode_mut(&mut v.log, ino).unwrap().xattr_ino = ROOT;
     }),
     ("xattr-shared", |v| {
         let (ino, other) = (v.at("dir/data"), v.at("dir/other"));
-        let hidden = v.inode(ino).unwrap().xattr_ino;
-        v.inode_mut(other).unwrap().xattr_ino = hidden;
+        let hidden = v.files.inode(&mut v.log, ino).unwrap().xattr_ino;
+        v.files.inode_mut(&mut v.log, other).unwrap().xattr_ino = hidden;
     }),
     ("xattr-owner", |v| {
         let ino = v.at("dir/data");
-        let hidden = v.inode(ino).unwrap().xattr_ino;
-        v.inode_mut(hidden).unwrap().parent = ROOT;
+        let hidden = v.files.inode(&mut v.log, ino).unwrap().xattr_ino;
+        v.files.inode_mut(&mut v.log, hidden).unwrap().parent = ROOT;
     }),
 ];
 
 const NAMES: &[Harm] = &[
-    ("root", |v| v.inode_mut(ROOT).unwrap().kind = FileKind::Fifo),
+    ("root", |v| v.files.inode_mut(&mut v.log, ROOT).unwrap().kind = FileKind::Fifo),
     ("directory-size", |v| {
         let dir = v.at("many");
-        v.inode_mut(dir).unwrap().size += 1;
+        v.files.inode_mut(&mut v.log, dir).unwrap().size += 1;
     }),
     ("bucket-place", |v| {
         let dir = v.at("many");
-        v.map_put(dir, 1 << 31, Addr::RESERVED).unwrap();
+        v.files.map_put(&mut v.log, dir, 1 << 31, Addr::RESERVED).unwrap();
     }),
     ("bucket-overlap", |v| {
         let dir = v.at("many");
-        v.map_put(dir, (1 << 20) + 1, Addr::RESERVED).unwrap();
+        v.files.map_put(&mut v.log, dir, (1 << 20) + 1, Addr::RESERVED).unwrap();
     }),
     ("bucket-gap", |v| {
         let (dir, bucket) = (v.at("many"), v.buckets()[0]);
-        v.unmap(dir, bucket.into(), u64::from(bucket) + 1).unwrap();
+        v.files.unmap(&mut v.log, dir, bucket.into(), u64::from(bucket) + 1).unwrap();
     }),
     ("bucket-damaged", |v| {
         let (dir, bucket) = (v.at("many"), v.buckets()[0]);
@@ -221,7 +218,7 @@ const NAMES: &[Harm] = &[
     ("entry-hash", |v| {
         let (dir, buckets) = (v.at("many"), v.buckets());
         let mut bytes = vec![0; 2048];
-        v.read_block(dir, buckets[0], 0, &mut bytes).unwrap();
+        v.files.read_block(&mut v.log, dir, buckets[0], 0, &mut bytes).unwrap();
         v.files.cache.insert(dir, buckets[1], bytes, true);
     }),
     ("bucket-damaged", |v| {
@@ -240,7 +237,7 @@ const NAMES: &[Harm] = &[
     }),
     ("entry-birth", |v| {
         let ino = v.at("dir/small");
-        v.inode_mut(ino).unwrap().generation ^= 1;
+        v.files.inode_mut(&mut v.log, ino).unwrap().generation ^= 1;
     }),
     ("entry-kind", |v| {
         let ino = v.at("dir/small");
@@ -252,37 +249,37 @@ const NAMES: &[Harm] = &[
     }),
     ("directory-parent", |v| {
         let ino = v.at("dir/below");
-        v.inode_mut(ino).unwrap().parent = ROOT;
+        v.files.inode_mut(&mut v.log, ino).unwrap().parent = ROOT;
     }),
     ("directory-nlink", |v| {
         let ino = v.at("dir");
-        v.inode_mut(ino).unwrap().nlink += 1;
+        v.files.inode_mut(&mut v.log, ino).unwrap().nlink += 1;
     }),
     ("directory-circle", |v| {
         let (top, below) = (v.at("dir"), v.at("dir/below"));
-        v.dir_remove(ROOT, b"dir").unwrap();
-        v.dir_insert(below, b"top", top, FileKind::Dir).unwrap();
+        v.files.dir_remove(&mut v.log, ROOT, b"dir").unwrap();
+        v.files.dir_insert(&mut v.log, below, b"top", top, FileKind::Dir).unwrap();
     }),
     ("inode-lost", |v| {
         let dir = v.at("dir");
-        v.dir_remove(dir, b"small").unwrap();
+        v.files.dir_remove(&mut v.log, dir, b"small").unwrap();
     }),
-    ("inode-lost", |v| v.dir_remove(ROOT, b"many").unwrap()),
+    ("inode-lost", |v| v.files.dir_remove(&mut v.log, ROOT, b"many").unwrap()),
     ("inode-nlink", |v| {
         let ino = v.at("dir/small");
-        v.inode_mut(ino).unwrap().nlink = 2;
+        v.files.inode_mut(&mut v.log, ino).unwrap().nlink = 2;
     }),
     ("orphan-name", |v| {
         let ino = v.at("dir/small");
-        v.dir_insert(ORPHANS, b"misnamed", ino, FileKind::File).unwrap();
+        v.files.dir_insert(&mut v.log, ORPHANS, b"misnamed", ino, FileKind::File).unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/small");
-        v.dir_insert(ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::File).unwrap();
+        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::File).unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/below");
-        v.dir_insert(ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::Dir).unwrap();
+        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::Dir).unwrap();
     }),
 ];
 
@@ -383,7 +380,7 @@ fn crashed() -> Result<SimChip> {
     let mut volume = sample();
     volume.begin()?;
     let ino = volume.at("dir/data");
-    volume.write_file(ino, 4_000, &[1; 3_000])?;
+    volume.files.write_file(&mut volume.log, ino, 4_000, &[1; 3_000])?;
     volume.fsync_node(ino)?;
     Ok(chip_of(volume))
 }
@@ -405,7 +402,7 @@ fn a_volume_that_cannot_be_recovered_is_checked_all_the_same() {
 fn long_lists_are_cut_short() {
     let mut volume = sample();
     let many = volume.at("many");
-    volume.dir_remove(ROOT, b"many").unwrap();
+    volume.files.dir_remove(&mut volume.log, ROOT, b"many").unwrap();
     for block in volume.buckets_of(many) {
         volume.files.cache.insert(many, block, vec![0; 2048], true);
     }

@@ -6,15 +6,16 @@
     reason = "a test that panics, with small numbers"
 )]
 
+use crate::blocks::State;
 use pumice_media::{ChipSpec, SimChip};
-use pumice_vfs::{FileKind, NewNode};
+use pumice_vfs::FileKind;
 
 use super::*;
 use crate::api::check;
 use crate::mount::format;
 use crate::nodes::ROOT;
 use crate::options::FormatOptions;
-use crate::testing::{chip_of, mounted};
+use crate::testing::{chip_of, formatted, mounted};
 
 const BLOCKS: u64 = 3000;
 const BYTES: u64 = 2048;
@@ -22,13 +23,9 @@ const BYTES: u64 = 2048;
 /// A volume with a file of ones in its checkpoint. Half of its blocks were written over with twos since, and written
 /// back; no fsync promised them, and their index nodes are written ahead of the next checkpoint.
 fn written_ahead() -> (Volume<'static>, u32) {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:512").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 22);
-    let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+    let mut volume = mounted(formatted("2048+64:16:512"), 1 << 22);
     volume.begin().unwrap();
-    let file = volume.create_node(ROOT, b"file", &node).unwrap();
+    let file = volume.make(ROOT, "file", FileKind::File);
     for at in 0..BLOCKS {
         write(&mut volume, file, at, 1);
     }
@@ -36,10 +33,10 @@ fn written_ahead() -> (Volume<'static>, u32) {
     for at in (0..BLOCKS).step_by(2) {
         write(&mut volume, file, at, 2);
     }
-    volume.write_back_all().unwrap();
+    volume.files.write_back_all(&mut volume.log).unwrap();
     let checkpoints = volume.log.recorded.checkpoints;
     let mut pieces = 0;
-    while volume.write_nodes_ahead().unwrap() {
+    while volume.log.write_nodes_ahead(&mut volume.files).unwrap() {
         pieces += 1;
     }
     assert!(pieces > 1 && volume.files.nodes.has_ahead(), "{pieces} pieces were written ahead");
@@ -49,7 +46,7 @@ fn written_ahead() -> (Volume<'static>, u32) {
 
 fn write(volume: &mut Volume<'static>, file: u32, at: u64, byte: u8) {
     volume.begin_writing(BYTES as usize).unwrap();
-    volume.write_file(file, at * BYTES, &[byte; BYTES as usize]).unwrap();
+    volume.files.write_file(&mut volume.log, file, at * BYTES, &[byte; BYTES as usize]).unwrap();
 }
 
 /// Cuts the power, and mounts again: the file has these bytes in its even blocks and ones in the others.
@@ -57,7 +54,7 @@ fn assert_after_cut(volume: Volume<'static>, file: u32, even: u8) {
     let mut volume = mounted(chip_of(volume), 1 << 22);
     for at in 0..BLOCKS {
         let mut bytes = [0; BYTES as usize];
-        assert_eq!(volume.read_file(file, at * BYTES, &mut bytes).unwrap(), bytes.len());
+        volume.read(file, at * BYTES, &mut bytes);
         let want = if at % 2 == 0 { even } else { 1 };
         assert_eq!(bytes, [want; BYTES as usize], "block {at}");
     }
@@ -91,10 +88,10 @@ fn a_sync_that_finds_all_nodes_written_ahead_makes_its_checkpoint() {
 fn a_file_can_go_with_nodes_that_were_written_ahead() {
     let (mut volume, file) = written_ahead();
     volume.begin().unwrap();
-    volume.truncate(file, 0).unwrap();
+    volume.files.truncate(&mut volume.log, file, 0).unwrap();
     volume.fsync_node(file).unwrap();
     let mut volume = mounted(chip_of(volume), 1 << 22);
-    assert_eq!(volume.inode(file).unwrap().size, 0);
+    assert_eq!(volume.files.inode(&mut volume.log, file).unwrap().size, 0);
     let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
     assert!(found.is_empty(), "{found:?}");
 }
@@ -111,8 +108,8 @@ fn a_bad_block_that_leaves_the_window_is_told() {
     let block = volume.log.pages.window[place].block;
     volume.log.pages.window[place].erased = false;
     volume.log.pages.flash.mark_bad(block).unwrap();
-    volume.leave_out().unwrap();
-    assert_eq!(volume.log.blocks.get(&mut volume.log.pages, block).unwrap().state, State::Bad);
+    volume.log.leave_out().unwrap();
+    assert_eq!(volume.log.usage(block).unwrap().state, State::Bad);
     volume.checkpoint(true).unwrap();
     let found = check(chip_of(volume), &mut |_, _| {}).unwrap().findings;
     assert!(found.is_empty(), "{found:?}");

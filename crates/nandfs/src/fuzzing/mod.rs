@@ -9,7 +9,7 @@ mod parsers;
 pub use damage::Catalogue;
 pub use parsers::parsers;
 
-use crate::volume::Volume;
+use crate::log::Log;
 
 /// Numbers drawn from bytes; zeros once they are used up.
 pub struct Choices<'a>(&'a [u8]);
@@ -77,15 +77,15 @@ pub const CANARY_LOOP: [u8; 16] = *b"canary: no end!!";
 
 /// A mistake made on purpose, to see that a fuzzer finds it.
 #[expect(clippy::panic, reason = "the fuzzer has to find it")]
-pub(crate) fn canary(volume: &mut Volume<'_>, uid: u32) {
+pub(crate) fn canary(log: &mut Log<'_>, uid: u32) {
     // No test gives a file to such an owner.
     if uid < 1 << 24 {
         return;
     }
-    match volume.log.recorded.superblock.uuid {
+    match log.recorded.superblock.uuid {
         CANARY_PANIC => panic!("the canary sings"),
         CANARY_LOOP => loop {
-            let _ = volume.log.pages.flash.peek(0);
+            let _ = log.pages.flash.peek(0);
         },
         _ => {}
     }

@@ -6,7 +6,7 @@ use pumice_vfs::{Errno, FileKind, NewNode, Result};
 
 use super::work::{Name, Repair};
 use crate::ids::FIRST_NID;
-use crate::node::{Body, Node};
+use crate::node::{Body, Inode, Node};
 use crate::nodes::{ORPHANS, ROOT};
 
 const LOST_FOUND: &[u8] = b"lost+found";
@@ -66,7 +66,7 @@ impl Repair<'_> {
     }
 
     fn adopt(&mut self, ino: u32, parent: u32) -> Result<()> {
-        let inode = self.volume.inode(ino)?;
+        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
         let (kind, own) = (inode.kind, inode.name.clone());
         let is_free =
             self.tree.names.get(&parent).is_some_and(|names| names.iter().all(|name| name.bytes != own));
@@ -96,9 +96,9 @@ impl Repair<'_> {
             return Err(Errno::NotDir.into());
         }
         let new = NewNode { kind: FileKind::Dir, perm: 0o700, uid: 0, gid: 0, rdev: 0, target: b"" };
-        let mut inode = crate::namespace::empty_directory(ROOT, 0o700, 2, self.volume.now());
+        let mut inode = Inode::directory(ROOT, 0o700, 2, self.volume.files.now());
         inode.name = LOST_FOUND.to_vec();
-        let ino = self.volume.add_inode(inode)?;
+        let ino = self.volume.files.add_inode(&mut self.volume.log, inode)?;
         self.nodes.insert(ino, crate::addr::Addr::NONE);
         self.tree.live.insert(ino);
         self.tree.names.entry(ROOT).or_default().push(Name {
@@ -117,14 +117,14 @@ impl Repair<'_> {
     pub(super) fn mend_names(&mut self) -> Result<()> {
         for dir in core::mem::take(&mut self.tree.torn) {
             self.volume.files.cache.discard(dir, 0, u32::MAX);
-            self.volume.unmap(dir, 0, u64::MAX)?;
-            let inode = self.volume.inode_mut(dir)?;
+            self.volume.files.unmap(&mut self.volume.log, dir, 0, u64::MAX)?;
+            let inode = self.volume.files.inode_mut(&mut self.volume.log, dir)?;
             (inode.body, inode.size) = (Body::Inline(Vec::new()), 0);
             // Only a walk that read its names says that a directory is torn.
             let names = self.tree.names.get(&dir).cloned();
             debug_assert!(names.is_some(), "directory {dir} would be emptied");
             for Name { bytes, ino, kind, .. } in names.unwrap_or_default() {
-                self.volume.dir_insert(dir, &bytes, ino, kind)?;
+                self.volume.files.dir_insert(&mut self.volume.log, dir, &bytes, ino, kind)?;
             }
         }
         let mut links: alloc::collections::BTreeMap<u32, u32> = alloc::collections::BTreeMap::new();
@@ -161,11 +161,11 @@ impl Repair<'_> {
     }
 
     fn set_links(&mut self, ino: u32, nlink: u32, parent: Option<u32>) -> Result<()> {
-        let inode = self.volume.inode(ino)?;
+        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
         let parent = parent.unwrap_or(inode.parent);
         if (inode.nlink, inode.parent) != (nlink, parent) {
             self.tell("links", format!("inode {ino}: {nlink} links"));
-            let inode = self.volume.inode_mut(ino)?;
+            let inode = self.volume.files.inode_mut(&mut self.volume.log, ino)?;
             (inode.nlink, inode.parent) = (nlink, parent);
         }
         Ok(())

@@ -9,23 +9,24 @@ use super::scan::Scan;
 use super::told::Tale;
 use super::work::{Name, Repair};
 use crate::addr::Addr;
-use crate::volume::Volume;
+use crate::files::Files;
+use crate::log::Log;
 
-impl Volume<'_> {
+impl Files {
     /// Gives inodes that were found by their tags the later attributes in records. Unreadable ones are given up by a
     /// later walk.
-    pub(super) fn replay_attributes(&mut self, scan: &Scan) {
+    pub(super) fn replay_attributes(&mut self, log: &mut Log<'_>, scan: &Scan) {
         for (seq, record) in &scan.told.records {
             let is_older = |ino: u32| scan.nodes.get(&ino).is_some_and(|copy| copy.seq < *seq);
             for directory in record.directories.iter().filter(|directory| is_older(directory.ino)) {
-                if let Ok(inode) = self.inode_mut(directory.ino)
+                if let Ok(inode) = self.inode_mut(log, directory.ino)
                     && inode.kind == FileKind::Dir
                 {
                     directory.put_in(inode);
                 }
             }
             for link in record.links.iter().filter(|link| link.nlink > 0 && is_older(link.ino)) {
-                if let Ok(inode) = self.inode_mut(link.ino) {
+                if let Ok(inode) = self.inode_mut(log, link.ino) {
                     inode.ctime = link.ctime;
                 }
             }
@@ -65,7 +66,7 @@ impl Repair<'_> {
             self.tree.torn.insert(dir);
             if let Some((ino, kind)) = meaning
                 && self.nodes.contains_key(&ino)
-                && let Ok(inode) = self.volume.inode_mut(ino)
+                && let Ok(inode) = self.volume.files.inode_mut(&mut self.volume.log, ino)
                 && inode.kind == kind
             {
                 (inode.name, inode.parent) = (bytes, dir);

@@ -7,6 +7,8 @@ use pumice_vfs::Result;
 use super::scan::{Scan, Write};
 use super::work::Repair;
 use crate::blocks::{BLOCK_ROOTS, Blocks, State, Usage};
+use crate::files::Files;
+use crate::log::Log;
 use crate::node::Node;
 use crate::nodes::NODE_ROOTS;
 use crate::pages::{ROOT_HEAD, Spare};
@@ -14,14 +16,13 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::survey::Record;
 use crate::table::Table;
 use crate::tag::ChunkKind;
-use crate::volume::Volume;
 
-impl Volume<'_> {
+impl Files {
     /// Replays the writes of fsync behind the nodes that were found.
-    pub(super) fn replay_writes(&mut self, scan: &Scan) {
+    pub(super) fn replay_writes(&mut self, log: &mut Log<'_>, scan: &Scan) {
         let (writes, commits) = scan.newer_writes();
         for Write { page, tag, lengths } in writes {
-            self.replay_record(&Record { page, tag, lengths, names: None }, &commits);
+            self.replay_record(log, &Record { page, tag, lengths, names: None }, &commits);
         }
     }
 }
@@ -58,7 +59,7 @@ impl Repair<'_> {
             }
         }
         volume.log.pages.window = order.into_iter().map(|block| Spare { block, erased: false }).collect();
-        core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| volume.distrust(block))
+        core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| volume.log.distrust(block))
     }
 
     fn nodes_that_stay(&mut self) -> Result<()> {
@@ -87,7 +88,7 @@ impl Repair<'_> {
         let mut usages = Vec::new();
         let mut unknown = 0;
         for (block, valid) in (0..).zip(self.live.clone()) {
-            let known = self.volume.log.blocks.get(&mut self.volume.log.pages, block);
+            let known = self.volume.log.usage(block);
             unknown += u32::from(known.is_err());
             // Ages and wear of blocks that the table does not tell of are not known any more.
             let mut usage =

@@ -2,35 +2,30 @@
 
 use alloc::{format, vec};
 
-use pumice_media::{BlockId, ChipSpec, Nand, SimChip};
-use pumice_vfs::{FileKind, NewNode};
+use pumice_media::{BlockId, Nand, SimChip};
+use pumice_vfs::FileKind;
 
 use crate::api::repair;
 use crate::dir::Bucket;
-use crate::mount::format;
 use crate::moving::Reason;
 use crate::nodes::ROOT;
-use crate::options::{FormatOptions, RepairOptions};
+use crate::options::RepairOptions;
 use crate::pages::META;
 use crate::params::ANCHOR_BLOCKS;
-use crate::testing::{chip_of, mounted};
+use crate::testing::{chip_of, formatted, mounted};
 use crate::volume::Volume;
 
 type Vol = Volume<'static>;
 
 fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
-    let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
     volume.begin().unwrap();
-    volume.create_node(dir, name.as_bytes(), &node).unwrap()
+    volume.make(dir, name, kind)
 }
 
 /// A directory of two buckets, a file that fsync promised since, and a checkpoint's bucket that cleaning then moved: not the
 /// one that the new name belongs to. One name was taken away before.
 fn moved_by_cleaning() -> Vol {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 20);
+    let mut volume = mounted(formatted("2048+64:16:96"), 1 << 20);
     let many = make(&mut volume, ROOT, "many", FileKind::Dir);
     for n in 0..60 {
         make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
@@ -44,11 +39,11 @@ fn moved_by_cleaning() -> Vol {
         volume.checkpoint(false).unwrap();
     }
     let new = make(&mut volume, many, "new", FileKind::File);
-    volume.write_file(new, 0, b"promised").unwrap();
+    volume.write(new, 0, b"promised");
     volume.fsync_node(new).unwrap();
-    let here = Bucket::of(volume.name_hash(b"new"), 1).block();
+    let here = Bucket::of(volume.files.name_hash(b"new"), 1).block();
     let other = u32::from(here == 0);
-    let before = volume.map_get(many, other).unwrap();
+    let before = volume.files.map_get(&mut volume.log, many, other).unwrap();
     assert!(
         before.is_stored()
             && volume.files.cache.is_dirty(many, here)
@@ -56,29 +51,27 @@ fn moved_by_cleaning() -> Vol {
     );
     let block = volume.log.params.block_of(before.page);
     evacuate(&mut volume, block);
-    volume.program_all().unwrap();
-    assert_ne!(volume.map_get(many, other).unwrap(), before, "nothing was moved");
+    volume.log.program_all(&mut volume.files).unwrap();
+    assert_ne!(volume.files.map_get(&mut volume.log, many, other).unwrap(), before, "nothing was moved");
     volume
 }
 
 /// Moves all live chunks out of a block.
 fn evacuate(volume: &mut Volume<'_>, block: u32) {
-    let usage = volume.log.blocks.get(&mut volume.log.pages, block).unwrap();
+    let usage = volume.log.usage(block).unwrap();
     let view = volume.log.blocks.view(&usage);
-    volume.log.cleaner.moving = Some(volume.start_move(block, Reason::Space, view).unwrap());
-    volume.clean_one().unwrap();
+    volume.log.cleaner.moving =
+        Some(volume.log.start_move(&mut volume.files, block, Reason::Space, view).unwrap());
+    volume.log.clean_one(&mut volume.files).unwrap();
 }
 
 /// A file with two blocks promised by fsync, one after the other; cleaning copied its node before the first, into a
 /// page that was programmed between both.
 fn node_copied_before_a_promise() -> (Vol, u32) {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry("16384+1952:16:64").unwrap());
-    let options = FormatOptions { erased: true, ..FormatOptions::default() };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip, 1 << 20);
+    let mut volume = mounted(formatted("16384+1952:16:64"), 1 << 20);
     let file = make(&mut volume, ROOT, "file", FileKind::File);
     for block in 0..8 {
-        volume.write_file(file, block * 4096, &[1; 4096]).unwrap();
+        volume.files.write_file(&mut volume.log, file, block * 4096, &[1; 4096]).unwrap();
     }
     volume.checkpoint(false).unwrap();
     let there = volume.files.nodes.addr(&mut volume.log.pages, file).unwrap();
@@ -92,9 +85,9 @@ fn node_copied_before_a_promise() -> (Vol, u32) {
     );
     for block in 0..2 {
         volume.begin().unwrap();
-        volume.write_file(file, block * 4096, &[2; 4096]).unwrap();
+        volume.files.write_file(&mut volume.log, file, block * 4096, &[2; 4096]).unwrap();
         volume.fsync_node(file).unwrap();
-        volume.program(META, None).unwrap();
+        volume.log.program(&mut volume.files, META, None).unwrap();
     }
     (volume, file)
 }
@@ -103,7 +96,7 @@ fn both_are_there(chip: SimChip, file: u32) {
     let mut volume = mounted(chip, 1 << 20);
     for block in 0..2 {
         let mut byte = [0];
-        volume.read_file(file, block * 4096, &mut byte).unwrap();
+        volume.read(file, block * 4096, &mut byte);
         assert_eq!(byte, [2], "block {block} is older than its fsync");
     }
 }
@@ -136,12 +129,19 @@ fn a_promised_file_stays_though_another_bucket_of_its_directory_is_newer() {
         records.into_iter().chain(anchors).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let (chip, found) = repair(chip, RepairOptions::default()).unwrap();
         let mut volume = mounted(chip, 1 << 20);
-        let many = volume.dir_find(ROOT, b"many").unwrap().unwrap().0;
-        let (new, _) = volume.dir_find(many, b"new").unwrap().unwrap_or_else(|| panic!("dropped: {found:?}"));
+        let many = volume.files.dir_find(&mut volume.log, ROOT, b"many").unwrap().unwrap().0;
+        let (new, _) = volume
+            .files
+            .dir_find(&mut volume.log, many, b"new")
+            .unwrap()
+            .unwrap_or_else(|| panic!("dropped: {found:?}"));
         let mut bytes = vec![0; 8];
-        volume.read_file(new, 0, &mut bytes).unwrap();
+        volume.read(new, 0, &mut bytes);
         assert_eq!(bytes, b"promised");
-        assert_eq!(volume.dir_find(many, b"a name that takes a little room 7").unwrap(), None);
-        assert_eq!(volume.inode(many).unwrap().size, 60);
+        assert_eq!(
+            volume.files.dir_find(&mut volume.log, many, b"a name that takes a little room 7").unwrap(),
+            None
+        );
+        assert_eq!(volume.files.inode(&mut volume.log, many).unwrap().size, 60);
     }
 }

@@ -11,7 +11,6 @@ use crate::bucket::{Entry, entries};
 use crate::codec::len32;
 use crate::ids::FIRST_NID;
 use crate::mapping::Shape;
-use crate::namespace::empty_directory;
 use crate::node::{Body, IndexBody, Inode, Map, Node};
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::xattr_list;
@@ -28,14 +27,18 @@ impl Repair<'_> {
     pub(super) fn walk(&mut self) -> Result<()> {
         for nid in [ROOT, ORPHANS] {
             let is_there = self.nodes.contains_key(&nid)
-                && self.volume.inode(nid).is_ok_and(|inode| inode.kind == FileKind::Dir);
+                && self
+                    .volume
+                    .files
+                    .inode(&mut self.volume.log, nid)
+                    .is_ok_and(|inode| inode.kind == FileKind::Dir);
             if !is_there {
                 self.tell("root", format!("directory {nid} cannot be read: made anew"));
             }
             // Inodes without names are taken away at once.
             if !is_there || nid == ORPHANS {
                 let perm = if nid == ROOT { 0o755 } else { 0 };
-                let directory = empty_directory(nid, perm, 2, self.volume.now());
+                let directory = Inode::directory(nid, perm, 2, self.volume.files.now());
                 self.nodes.insert(nid, Addr::NONE);
                 self.volume.files.nodes.set_addr(nid, Addr::NONE);
                 self.volume.files.nodes.add_at(nid, inode_node(directory));
@@ -87,20 +90,20 @@ impl Repair<'_> {
         let is_known = found.ino >= FIRST_NID && self.nodes.contains_key(&found.ino) && !is_taken;
         let is_meant =
             |inode: &Inode| inode.kind == found.kind && (found.born == 0 || found.born == inode.born());
-        is_known && self.volume.inode(found.ino).is_ok_and(is_meant)
+        is_known && self.volume.files.inode(&mut self.volume.log, found.ino).is_ok_and(is_meant)
     }
 
     /// The names of a directory, as far as its buckets can be read.
     fn read_names(&mut self, dir: u32) -> Result<Vec<Name>> {
         let mut parts = Vec::new();
-        match self.volume.inode(dir)?.body.clone() {
+        match self.volume.files.inode(&mut self.volume.log, dir)?.body.clone() {
             Body::Inline(bytes) => parts.push((None, bytes)),
             Body::Mapped(_) => {
                 let mut at = 0;
-                while let Some((block, addr)) = self.volume.map_next(dir, at)? {
+                while let Some((block, addr)) = self.volume.files.map_next(&mut self.volume.log, dir, at)? {
                     let mut bytes = vec![0; self.volume.log.params.block as usize];
                     let index = crate::volume::block_index(block)?;
-                    match self.volume.read_block(dir, index, 0, &mut bytes) {
+                    match self.volume.files.read_block(&mut self.volume.log, dir, index, 0, &mut bytes) {
                         Ok(()) => parts.push((Some(addr), bytes)),
                         Err(_) => self.tear(dir),
                     }
@@ -125,7 +128,9 @@ impl Repair<'_> {
         }
         names.sort_by(|a, b| a.bytes.cmp(&b.bytes));
         names.dedup_by(|a, b| a.bytes == b.bytes);
-        if len32(names.len()) != u32::try_from(self.volume.inode(dir)?.size).unwrap_or(u32::MAX) {
+        if len32(names.len())
+            != u32::try_from(self.volume.files.inode(&mut self.volume.log, dir)?.size).unwrap_or(u32::MAX)
+        {
             self.tear(dir);
         }
         self.retell(dir, &mut names, &seqs);
@@ -143,7 +148,7 @@ impl Repair<'_> {
     pub(super) fn keep(&mut self, ino: u32) -> Result<()> {
         self.tree.live.insert(ino);
         self.keep_content(ino)?;
-        let hidden = self.volume.inode(ino)?.xattr_ino;
+        let hidden = self.volume.files.inode(&mut self.volume.log, ino)?.xattr_ino;
         if hidden == 0 {
             return Ok(());
         }
@@ -151,7 +156,7 @@ impl Repair<'_> {
             return self.keep_content(hidden);
         }
         self.tell("attributes", format!("extended attributes of inode {ino} cannot be read: dropped"));
-        self.volume.inode_mut(ino)?.xattr_ino = 0;
+        self.volume.files.inode_mut(&mut self.volume.log, ino)?.xattr_ino = 0;
         Ok(())
     }
 
@@ -160,16 +165,20 @@ impl Repair<'_> {
             |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
         self.nodes.contains_key(&hidden)
             && self.may_belong(hidden, ino)
-            && self.volume.inode(hidden).is_ok_and(is_file)
-            && self.volume.xattr_bytes(ino).is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
+            && self.volume.files.inode(&mut self.volume.log, hidden).is_ok_and(is_file)
+            && self
+                .volume
+                .files
+                .xattr_bytes(&mut self.volume.log, ino)
+                .is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
     }
 
     fn keep_content(&mut self, ino: u32) -> Result<()> {
-        let inode = self.volume.inode(ino)?;
+        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
         let walk = Walk { ino, is_dir: inode.kind == FileKind::Dir };
         let Body::Mapped(mut map) = inode.body.clone() else { return Ok(()) };
         let blocks = inode.blocks;
-        let shape = self.volume.shape();
+        let shape = self.volume.files.shape();
         let before = self.mapped;
         let mut changed = self.keep_pointers(walk, 0, &mut map.direct);
         let Map { class, children, .. } = &mut map;
@@ -179,7 +188,7 @@ impl Repair<'_> {
         }
         let mapped = u32::try_from(self.mapped - before).unwrap_or(u32::MAX);
         if changed || mapped != blocks {
-            let inode = self.volume.inode_mut(ino)?;
+            let inode = self.volume.files.inode_mut(&mut self.volume.log, ino)?;
             (inode.body, inode.blocks) = (Body::Mapped(map), mapped);
         }
         Ok(())
@@ -226,11 +235,13 @@ impl Repair<'_> {
     /// False if a node that was found by its tag belongs to an earlier inode of this number.
     fn may_belong(&mut self, nid: u32, ino: u32) -> bool {
         let copy = self.scan.as_ref().and_then(|scan| scan.nodes.get(&nid)).copied();
-        copy.is_none_or(|copy| self.volume.inode(ino).is_ok_and(|inode| inode.is_born_by(copy.seq)))
+        copy.is_none_or(|copy| {
+            self.volume.files.inode(&mut self.volume.log, ino).is_ok_and(|inode| inode.is_born_by(copy.seq))
+        })
     }
 
     fn cut(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> bool {
-        let span = self.volume.shape().span(height);
+        let span = self.volume.files.shape().span(height);
         let Walk { ino, is_dir } = walk;
         self.tell("index", format!("inode {ino}: {span} blocks from {start} on are lost with node {nid}"));
         if is_dir {
@@ -248,7 +259,8 @@ impl Repair<'_> {
         for (block, addr) in (start..).zip(list) {
             let index = u32::try_from(block).unwrap_or(u32::MAX);
             let is_lost = self.volume.files.losses.check_block(ino, index).is_err()
-                || (addr.is_stored() && self.volume.prove_block(*addr, ino, index).is_err());
+                || (addr.is_stored()
+                    && self.volume.files.prove_block(&mut self.volume.log, *addr, ino, index).is_err());
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
                 if is_dir {

@@ -1,6 +1,10 @@
 //! The state of a repair.
 
-use alloc::{collections::BTreeMap, collections::BTreeSet, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
 use core::ops::Range;
 
 use pumice_vfs::{FileKind, Finding};
