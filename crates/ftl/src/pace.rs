@@ -17,7 +17,7 @@ impl Server<'_> {
         let at = usize::from(class).min(MOVING - 1);
         for turn in 0..self.log.shape.blocks.saturating_mul(4) {
             let is_open = self.log.is_open(at);
-            match self.next_for_user(is_open) {
+            match self.next_for_user(is_open, turn >= TURNS_IN_VAIN) {
                 // Another head has room, and the next segment is nearly free, or copies take those that are.
                 Next::Clean if self.can_wait(turn) => return self.head_for_cleaner(class),
                 Next::Write => return Ok(at),

@@ -193,8 +193,7 @@ impl Log<'_> {
         heads.map(|(_, head)| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
-    /// True if a commit costs pages, and the open heads take what any one segment holds: a commit for each could cost all
-    /// that cleaning wins.
+    /// True if a commit costs pages, and the open heads take what any one segment holds.
     pub(crate) fn fits_open_heads(&self) -> bool {
         self.shape.is_batched() && self.room() * self.shape.slots >= self.shape.capacity()
     }

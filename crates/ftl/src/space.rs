@@ -158,8 +158,9 @@ impl Server<'_> {
         })
     }
 
-    /// The next step before a user's block is written to a head, which may be open.
-    pub(crate) fn next_for_user(&self, is_open: bool) -> Next {
+    /// The next step before a user's block is written to a head, which may be open. If steps were in vain, for a commit
+    /// cost all that cleaning won, more is cleaned for one.
+    pub(crate) fn next_for_user(&self, is_open: bool, in_vain: bool) -> Next {
         let (batch, free) = (batch(&self.log.shape), self.log.policies.wear.free());
         // Segments with trims wait for a checkpoint, which needs free ones itself.
         let waiting = u32::try_from(self.log.waiting.held()).unwrap_or(u32::MAX);
@@ -173,7 +174,7 @@ impl Server<'_> {
             return Next::Open;
         }
         // Cleaned segments wait for pending trims.
-        let is_short = !is_enough && waiting > 0 && !self.log.fits_open_heads();
+        let is_short = !is_enough && waiting > 0 && !(in_vain && self.log.fits_open_heads());
         let is_waiting = waiting > batch || is_short || !self.log.heads.trims.is_empty();
         let is_released = !is_open && for_commit > 0 && soon > self.kept_to_open();
         if is_waiting || is_released { Next::Release } else { Next::Clean }

@@ -204,7 +204,7 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
     for finding in &report.findings {
         if let (Code::DentrySlots, Object::Entry { directory, block, slot }) = (finding.code, finding.object)
         {
-            slots(bench, directory, block, slot)?;
+            slots(bench, report, directory, (block, slot))?;
             continue;
         }
         let Some(entry) = Entry::at(bench, finding.object) else { continue };
@@ -387,17 +387,30 @@ pub(super) fn remembered(bench: &Bench, ino: Nid) -> Option<(Nid, Vec<u8>)> {
 }
 
 /// The length of a name is wrong, or bits of its slots are missing.
-fn slots(bench: &Bench, directory: Nid, block: u64, slot: u32) -> Result<()> {
+fn slots(bench: &Bench, report: &Report, directory: Nid, (block, slot): (u64, u32)) -> Result<()> {
     let Some(leaf) = Leaf::of(bench, directory, block) else { return Ok(()) };
     let Some(bytes) = leaf.read(bench) else { return Ok(()) };
     let layout = leaf.layout();
     if slot >= layout.slots || !layout.is_used(&bytes, slot) {
         return Ok(());
     }
-    if leaf.set_length(bench, &bytes, slot)? {
+    // A wrong bit may have brought a removed name back.
+    let ino = word_at(&bytes, layout.entry_at(slot) + 4).map(Nid);
+    let has_enough = ino.is_some_and(|ino| has_surplus(bench, report, ino));
+    if !has_enough && leaf.set_length(bench, &bytes, slot)? {
         return Ok(());
     }
     leaf.edit(bench, |block| layout.set_used(block, slot, false))
+}
+
+/// True if a file has more names than it counts.
+fn has_surplus(bench: &Bench, report: &Report, ino: Nid) -> bool {
+    let links =
+        bench.inode(ino).filter(|(inode, _)| inode.kind != FileKind::Dir).map(|(inode, _)| inode.links);
+    let is_its =
+        |finding: &&Finding| finding.code == Code::InodeLinks && finding.object == Object::Inode(ino);
+    let mut counts = report.findings.iter().filter(is_its).map(|finding| finding.cure);
+    counts.any(|cure| matches!((cure, links), (Cure::Number(names), Some(links)) if names > links.into()))
 }
 
 /// The length of a name whose hash is right.

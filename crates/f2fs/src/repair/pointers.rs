@@ -96,7 +96,11 @@ fn give_up(bench: &Bench, addr: BlockAddr, claims: &[Summary], last: Cure) -> Re
     if keeps.is_none() && !is_node {
         wrong.pop();
     }
-    if let (true, Cure::Pointer(nid, slot)) = (wrong.is_empty(), last) {
+    let kept = keeps.map(|owner| (owner.nid, owner.offset));
+    // The others may have their own blocks again.
+    if let (true, Cure::Pointer(nid, slot)) = (wrong.is_empty(), last)
+        && kept != Some((nid, slot))
+    {
         wrong.push((nid, slot));
     }
     wrong.into_iter().try_for_each(|(nid, slot)| bench.set_pointer(nid, slot, BlockAddr::NULL))
