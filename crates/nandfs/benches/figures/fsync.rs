@@ -72,12 +72,11 @@ pub(crate) fn overwritten(spec: &ChipSpec, options: FormatOptions) -> NandStats 
     })
 }
 
-fn small(name: &str, did: NandStats, programs: f64, ms: f64) -> [Figure; 3] {
+fn small(name: &str, did: NandStats, programs: f64, ms: f64) -> [Figure; 2] {
     let turns = TURNS as f64;
     [
         Figure::at_most(name, "programs", did.programs as f64 / turns, programs),
         Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / turns, ms),
-        Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
     ]
 }
 

@@ -1,6 +1,6 @@
-//! The cost of keeping promises on chips with pages that share cells, beside the same chips if none did.
+//! The cost of keeping promises on chips with pages that share cells.
 
-use pumice_media::{ChipSpec, NandStats, Pairing, SimChip};
+use pumice_media::{ChipSpec, NandStats, SimChip};
 use pumice_nandfs::FormatOptions;
 use pumice_vfs::FileSystem;
 
@@ -13,49 +13,33 @@ const CLEANED: u64 = 512 << 20;
 
 pub(crate) fn figures() -> Vec<Figure> {
     // Programs for an append, for an overwrite; share of the bandwidth; write amplification.
-    let mut figures = rows("mlc-8k-64g", [1.2, 1.4, 97.0, 3.0]);
-    figures.extend(rows("tlc-16k-96g", [1.2, 1.4, 97.0, 3.0]));
-    figures
+    let bounds = [1.2, 1.4, 97.0, 3.0];
+    ["mlc-8k-64g", "tlc-16k-96g"].into_iter().flat_map(|chip| rows(chip, bounds)).collect()
 }
 
-fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
-    let paired = [(spec(chip, None), spec(chip, Some(CLEANED)), chip.to_string())];
-    let alone = |spec: &ChipSpec| spec.clone().with_pairing(Pairing::Unpaired).unwrap();
-    let name = |name: &str| format!("{name} without pairs");
-    let unpaired = paired.clone().map(|(all, few, chip)| (alone(&all), alone(&few), name(&chip)));
-    let [append, overwrite, sequential, amplified] = bounds;
-    paired
-        .into_iter()
-        .chain(unpaired)
-        .flat_map(|(spec, small, chip)| {
-            [
-                Figure::at_most(
-                    format!("300 B append with fsync, {chip}"),
-                    "programs",
-                    programs(appended(&spec, FormatOptions::default())),
-                    append,
-                ),
-                Figure::at_most(
-                    format!("4 KiB overwrite with fsync, {chip}"),
-                    "programs",
-                    programs(overwritten(&spec, FormatOptions::default())),
-                    overwrite,
-                ),
-                Figure::at_least(
-                    format!("sequential write, {chip}, share of the raw bandwidth"),
-                    "%",
-                    written(&spec, 0),
-                    sequential,
-                ),
-                Figure::at_most(
-                    format!("WAF, 85 % of df, uniform, {chip}"),
-                    "times",
-                    cleaned(&small),
-                    amplified,
-                ),
-            ]
-        })
-        .collect()
+fn rows(chip: &str, [append, overwrite, sequential, amplified]: [f64; 4]) -> [Figure; 4] {
+    let (spec, small) = (spec(chip, None), spec(chip, Some(CLEANED)));
+    [
+        Figure::at_most(
+            format!("300 B append with fsync, {chip}"),
+            "programs",
+            programs(appended(&spec, FormatOptions::default())),
+            append,
+        ),
+        Figure::at_most(
+            format!("4 KiB overwrite with fsync, {chip}"),
+            "programs",
+            programs(overwritten(&spec, FormatOptions::default())),
+            overwrite,
+        ),
+        Figure::at_least(
+            format!("sequential write, {chip}, share of the raw bandwidth"),
+            "%",
+            written(&spec, 0),
+            sequential,
+        ),
+        Figure::at_most(format!("WAF, 85 % of df, uniform, {chip}"), "times", cleaned(&small), amplified),
+    ]
 }
 
 /// Programs for each small write.
