@@ -25,9 +25,12 @@ pub(super) fn mend(draft: &Draft, sb: &SuperBlock, give_up: bool) -> Result<()> 
     for pack in [1, 2] {
         Found { draft, sb, pack }.mend_journals()?;
     }
-    for pack in unusable(draft)?.into_iter().flatten() {
-        Found { draft, sb, pack }.mend();
-        Found { draft, sb, pack }.mend_journals()?;
+    for by_head_alone in [false, true] {
+        let packs = unusable(draft)?.filter(|packs| !by_head_alone || packs.len() > 1);
+        for pack in packs.into_iter().flatten() {
+            Found { draft, sb, pack }.mend(by_head_alone);
+            Found { draft, sb, pack }.mend_journals()?;
+        }
     }
     if let Some([pack]) = unusable(draft)?.as_deref().filter(|_| give_up) {
         Found { draft, sb, pack: *pack }.drop();
@@ -68,13 +71,16 @@ impl Found<'_> {
         feet.max_by_key(|(_, foot)| foot.version())
     }
 
-    fn mend(&self) {
+    /// Mends head or foot. A head without a foot may be a pack of which the power cut the writing: it is taken only
+    /// `by_head_alone`, or if what stands for the foot was one once.
+    fn mend(&self, by_head_alone: bool) {
         match (self.valid(0), self.foot()) {
             (Some(head), Some((at, foot))) if foot.version() == head.version() => self.mend_parts(&head, at),
             // The foot of an older pack, which this one did not reach.
             (Some(head), _) => {
                 let (total, _) = head.parts();
-                if (3..=self.sb.blocks_per_segment()).contains(&total) {
+                let is_inside = (3..=self.sb.blocks_per_segment()).contains(&total);
+                if is_inside && (by_head_alone || self.is_damaged_copy(&head, total - 1)) {
                     self.draft.write(self.addr(total - 1), head.block());
                 }
             }
@@ -83,6 +89,14 @@ impl Found<'_> {
             }
             _ => {}
         }
+    }
+
+    /// True if a block is no checkpoint, and most of its bytes are those of this one.
+    fn is_damaged_copy(&self, head: &Checkpoint, index: u32) -> bool {
+        let Ok(block) = self.draft.read(self.addr(index)) else { return false };
+        let told = || head.block().iter().zip(&block).filter(|(byte, _)| **byte != 0);
+        let same = told().filter(|(byte, found)| byte == found).count();
+        self.valid(index).is_none() && 2 * same > told().count()
     }
 
     /// The sizes of the parts of a pack with a foot at block `at`.
