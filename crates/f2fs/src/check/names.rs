@@ -2,13 +2,18 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
+use pumice_vfs::FileKind;
+
 use super::{
     codes::Code,
     facts::{DOTS, Facts, Inodes},
     findings::{Cure, Findings, Object},
     links::Counts,
 };
-use crate::{layout::Nid, volume::Volume};
+use crate::{
+    layout::{Nid, file_type},
+    volume::Volume,
+};
 
 /// Names, once all directories were read.
 pub(super) struct Names<'a> {
@@ -88,7 +93,7 @@ impl Names<'_> {
     /// Directories that are only named by each other hang from nothing.
     fn check_below_root(&self, findings: &mut Findings) {
         let root = self.volume.super_block().root();
-        if self.inodes.file_type(root).is_none() {
+        if self.inodes.file_type(root) != Some(file_type(FileKind::Dir)) {
             findings.add(Code::Inode, Object::Inode(root), || "the root directory is not there".to_owned());
         }
         // For each inode the walk that came by first; a walk that comes back to itself is a circle.

@@ -71,8 +71,9 @@ fn whole(bench: &Bench, ino: Nid, kind: Option<FileKind>) -> Result<()> {
     let is_sound = |bench: &Bench| bench.inode(ino).is_some();
     let Some(block) = bench.node(ino) else { return Ok(()) };
     let mode = word_at(&block, 0).map_or(0, |word| u16::try_from(word & 0xffff).unwrap_or(0));
-    if FileKind::from_mode(mode.into()).is_none() {
-        let root = (ino == bench.volume.super_block().root()).then_some(FileKind::Dir);
+    let root = (ino == bench.volume.super_block().root()).then_some(FileKind::Dir);
+    let said = FileKind::from_mode(mode.into());
+    if said.is_none() || (root.is_some() && said != root) {
         let kind = root.or(kind).unwrap_or_else(|| guess(&block, features));
         bench.edit_inode(ino, |raw| {
             let bits = u16::try_from(kind.mode_bits()).unwrap_or_default();
