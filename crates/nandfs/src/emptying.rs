@@ -1,5 +1,7 @@
 //! Emptying an erase block: its live chunks move, one after the other.
 
+use alloc::vec::Vec;
+
 use pumice_cleaning::{Cleaned, SegmentView};
 use pumice_vfs::Result;
 

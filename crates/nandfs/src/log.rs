@@ -1,5 +1,7 @@
 //! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
+use alloc::vec::Vec;
+
 use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_vfs::Result;

@@ -1,5 +1,7 @@
 //! The window of a checkpoint: the blocks that the log may fill until the next one.
 
+use alloc::vec::Vec;
+
 use pumice_vfs::Result;
 
 use crate::blocks::State;

@@ -7,7 +7,7 @@ use pumice_vfs::FileKind;
 use super::{
     bench::{Bench, put, word_at},
     field,
-    names::Entry,
+    names::{Entry, PERMISSIONS},
 };
 use crate::{
     check::{Code, Cure, Finding, Object, Report},
@@ -22,8 +22,6 @@ use crate::{
 const XATTR_WORDS: u16 = 50;
 /// The beginning of the extra attributes, in bytes from the start of an inode.
 const EXTRA_AT: usize = size_of::<RawInode>();
-/// The bits of a mode that are no kind.
-const PERMISSIONS: u16 = 0o7777;
 /// Bytes of a list of attributes in front of the first.
 const XATTR_HEAD: usize = 24;
 

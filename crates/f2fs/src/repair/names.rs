@@ -17,6 +17,8 @@ use crate::{
     },
 };
 
+/// The bits of a mode that are no kind.
+pub(super) const PERMISSIONS: u16 = 0o7777;
 /// Longest name.
 const NAME_MAX: usize = 255;
 
@@ -213,9 +215,7 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
                 Some(ino) => entry.set_ino(bench, ino)?,
                 None => entry.remove(bench)?,
             },
-            (Code::DentryType, Cure::Number(right)) => {
-                entry.set_type(bench, field(right)?)?;
-            }
+            (Code::DentryType, Cure::Number(right)) => kind(bench, &entry, field(right)?)?,
             (Code::DentryHash, Cure::Number(right)) => hash(bench, &entry, right)?,
             (Code::DentryName, _) => rename(bench, &entry, homeless)?,
             (Code::DentryPlace, Cure::Number(depth)) => deepen(bench, entry.directory, depth)?,
@@ -401,6 +401,19 @@ fn slots(bench: &Bench, report: &Report, directory: Nid, (block, slot): (u64, u3
         return Ok(());
     }
     leaf.edit(bench, |block| layout.set_used(block, slot, false))
+}
+
+/// An entry and its inode differ about the kind. The inode is wrong where its entries agree with its name: a directory has
+/// one for itself.
+fn kind(bench: &Bench, entry: &Entry, right: u8) -> Result<()> {
+    let [said, named] = [right, entry.file_type].map(file_kind);
+    let has_dot = entries(bench, entry.ino).iter().any(|own| own.name == b"." && own.ino == entry.ino);
+    let is_dir = |kind| kind == FileKind::Dir;
+    if is_dir(said) == has_dot || is_dir(named) != has_dot {
+        return entry.set_type(bench, right);
+    }
+    let bits = u16::try_from(named.mode_bits()).unwrap_or_default();
+    bench.edit_inode(entry.ino, |raw| raw.i_mode.set(bits | raw.i_mode.get() & PERMISSIONS))
 }
 
 /// True if a file has more names than it counts.

@@ -60,7 +60,9 @@ fn footer(bench: &Bench, strays: &Strays, nid: Nid) -> Result<()> {
         let by_footer = if nid == footer.ino {
             is_inode(bench, nid, entry.addr)
         } else {
-            nid != entry.ino && (names(bench, footer.ino, nid) || !names(bench, entry.ino, nid))
+            nid != entry.ino
+                && is_there(bench, footer.ino)
+                && (names(bench, footer.ino, nid) || !names(bench, entry.ino, nid))
         };
         if by_footer {
             return bench.set_nat(nid, NatEntry { ino: footer.ino, ..entry });
@@ -85,11 +87,18 @@ fn inode(bench: &Bench, strays: &Strays, nid: Nid) -> Result<()> {
     let entry = bench.nat(nid)?;
     let footer = bench.draft.read(entry.addr).ok().and_then(|block| NodeFooter::of(&block));
     match footer.filter(|footer| footer.nid == nid) {
-        Some(footer) if footer.ino != entry.ino => bench.set_nat(nid, NatEntry { ino: footer.ino, ..entry }),
+        Some(footer) if footer.ino != entry.ino && is_there(bench, footer.ino) => {
+            bench.set_nat(nid, NatEntry { ino: footer.ino, ..entry })
+        }
         Some(_) => restore(bench, strays, entry.ino, NodeFooter::is_inode).map(|_| ()),
         None if restore(bench, strays, nid, |_| true)? => Ok(()),
         None => free(bench, nid),
     }
+}
+
+/// True if the NAT has an inode of this number.
+fn is_there(bench: &Bench, ino: Nid) -> bool {
+    bench.nat(ino).is_ok_and(|entry| entry.is_used() && entry.ino == ino)
 }
 
 /// A node that cannot be read is none, and a block of names neither.
