@@ -87,7 +87,7 @@ fn inode(bench: &Bench, strays: &Strays, nid: Nid) -> Result<()> {
     let entry = bench.nat(nid)?;
     let footer = bench.draft.read(entry.addr).ok().and_then(|block| NodeFooter::of(&block));
     match footer.filter(|footer| footer.nid == nid) {
-        Some(footer) if footer.ino != entry.ino && is_there(bench, footer.ino) => {
+        Some(footer) if footer.ino != entry.ino && (footer.ino == nid || is_there(bench, footer.ino)) => {
             bench.set_nat(nid, NatEntry { ino: footer.ino, ..entry })
         }
         Some(_) => restore(bench, strays, entry.ino, NodeFooter::is_inode).map(|_| ()),
