@@ -75,6 +75,18 @@ pub(crate) fn len16(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
+/// A number in 16 bits, which holds it.
+pub(crate) fn half(number: u32) -> u16 {
+    debug_assert!(number <= u16::MAX.into(), "a number beyond 16 bits");
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+/// A number in a byte, which holds it.
+pub(crate) fn byte(number: u32) -> u8 {
+    debug_assert!(number <= u8::MAX.into(), "a number beyond a byte");
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
 /// A 64-bit count as a length in memory; too large ones become unusable rather than wrong.
 pub(crate) fn size(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)

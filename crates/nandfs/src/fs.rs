@@ -10,6 +10,7 @@ use pumice_vfs::{
     SpaceInfo, SpaceMode, XattrMode,
 };
 
+use crate::codec::half;
 use crate::dir::Listed;
 use crate::files::Files;
 use crate::lock::Lock;
@@ -320,7 +321,7 @@ impl Files {
         }
         let inode: &mut Inode = self.inode_mut(log, ino)?;
         if let Some(perm) = change.perm {
-            inode.perm = u16::try_from(perm & 0o7777).unwrap_or(0);
+            inode.perm = half(perm & 0o7777);
         }
         inode.uid = change.uid.unwrap_or(inode.uid);
         inode.gid = change.gid.unwrap_or(inode.gid);

@@ -9,7 +9,7 @@ use pumice_vfs::Result;
 use crate::addr::Addr;
 use crate::blocks::{Blocks, State, Usage};
 use crate::checkpoint_record::Limits;
-use crate::codec::size;
+use crate::codec::{len32, size};
 use crate::error::device;
 use crate::leveler::Leveler;
 use crate::moving::Cleaner;
@@ -76,11 +76,12 @@ const RECOVERY_NS: u64 = 10_000_000;
 impl Reach {
     fn of(pages: &Pages<'_>) -> Reach {
         let medium = &pages.flash.medium;
+        // Real chips do not tell their times.
         let limit = RECOVERY_NS.checked_div(medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
         Reach {
             window_max: size(WINDOW_NS.checked_div(medium.peek_ns()).unwrap_or(240)).clamp(64, 1024),
             reads: 0,
-            limit: u32::try_from(limit).unwrap_or(600),
+            limit: len32(size(limit)),
         }
     }
 }

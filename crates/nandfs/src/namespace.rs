@@ -4,6 +4,7 @@ use alloc::{format, string::String};
 
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
+use crate::codec::half;
 use crate::dir::Listed;
 use crate::files::Files;
 use crate::ids::FIRST_NID;
@@ -73,7 +74,7 @@ impl Files {
         self.claim(log, u64::from(self.params.node) * 2)?;
         let is_dir = new.kind == FileKind::Dir;
         let xattr = self.inherited(log, dir)?;
-        let perm = u16::try_from(new.perm & 0o7777).unwrap_or(0);
+        let perm = half(new.perm & 0o7777);
         let (links, rdev) = if is_dir { (2, 0) } else { (1, new.rdev) };
         let empty = Inode::directory(dir, perm, links, now);
         let NewNode { kind, uid, gid, .. } = *new;

@@ -13,7 +13,7 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Timestamp};
 
 use crate::addr::Addr;
-use crate::codec::len16;
+use crate::codec::{byte, len16, len32};
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::params::Params;
@@ -184,7 +184,7 @@ impl Pages<'_> {
     }
 
     fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
-        let turn = u8::try_from(self.epoch.turns % u32::from(TURNS)).unwrap_or(0);
+        let turn = byte(self.epoch.turns % u32::from(TURNS));
         let is_promised = kind != LogKind::Meta || self.promising.is_some();
         let is_needed = is_promised || !(self.params.shape.is_paired() || self.epoch.ahead);
         let usual = if is_needed { kind } else { LogKind::Unpromised };
@@ -314,7 +314,7 @@ impl Pages<'_> {
     /// Takes the next block of the window, erasing it if need be.
     pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
         // Strictly in order: recovery must know which blocks may have been touched last.
-        self.take(u8::try_from(head).unwrap_or(ROOT_HEAD), VecDeque::pop_front)
+        self.take(byte(len32(head)), VecDeque::pop_front)
     }
 
     /// Takes the last block of the window for roots, likewise.

@@ -202,17 +202,11 @@ impl<const E: usize> Table<E> {
     }
 
     /// The same, made of zeros if none was ever written.
-    fn page_or_new(
-        &mut self,
-        pages: &mut Pages<'_>,
-        level: u8,
-        index: u32,
-    ) -> Result<Option<&mut Vec<u8>>, FsError> {
-        if self.page(pages, level, index)?.is_none() {
-            let bytes = vec![0; self.page_bytes as usize];
-            self.cache.insert((level, index), Cached { bytes, used: self.tick });
-        }
-        Ok(self.cache.get_mut(&(level, index)).map(|page| &mut page.bytes))
+    fn page_or_new(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<&mut Vec<u8>, FsError> {
+        self.page(pages, level, index)?;
+        let (length, used) = (self.page_bytes as usize, self.tick);
+        let page = self.cache.entry((level, index));
+        Ok(&mut page.or_insert_with(|| Cached { bytes: vec![0; length], used }).bytes)
     }
 
     /// The place of a page on the chip.
@@ -247,11 +241,7 @@ impl<const E: usize> Table<E> {
             return Ok(());
         }
         let (parent, start) = self.parent_slot(index);
-        if let Some(place) =
-            self.page_or_new(pages, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8))
-        {
-            place.copy_from_slice(&addr.to_u64().to_le_bytes());
-        }
+        put(self.page_or_new(pages, level + 1, parent)?, start, &addr.to_u64().to_le_bytes());
         self.dirty.insert((level + 1, parent));
         Ok(())
     }
@@ -298,9 +288,7 @@ impl<const E: usize> Table<E> {
                 self.overlay.insert(key, entry);
                 continue;
             };
-            if let Some(place) = page.and_then(|bytes| bytes.get_mut(start..start + E)) {
-                place.copy_from_slice(&entry);
-            }
+            put(page, start, &entry);
             self.dirty.insert((0, leaf));
         }
         Ok(())
@@ -324,7 +312,7 @@ impl<const E: usize> Table<E> {
     pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
-        let mut bytes = self.page_or_new(pages, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
+        let mut bytes = self.page_or_new(pages, level, index)?.clone();
         if bytes.iter().all(|byte| *byte == 0) {
             self.cache.remove(&(level, index));
             bytes.clear();
@@ -368,4 +356,13 @@ impl<const E: usize> Table<E> {
 fn used_in<const E: usize>(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let (entries, _) = bytes.as_chunks::<E>();
     (0..).zip(entries).filter(|(_, entry)| **entry != [0; E]).map(|(slot, _)| slot)
+}
+
+/// Writes an entry into a page.
+fn put(page: &mut [u8], start: usize, entry: &[u8]) {
+    let place = page.get_mut(start..start + entry.len());
+    debug_assert!(place.is_some(), "an entry behind the end of a page of a table");
+    if let Some(place) = place {
+        place.copy_from_slice(entry);
+    }
 }

@@ -1,5 +1,6 @@
 //! A volume on the bench: its tables, to be changed in a draft in place. Nothing of it is on the medium yet.
 
+use pumice_vfs::FileKind;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::{
@@ -15,10 +16,13 @@ use crate::{
         RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary, SummaryBlock,
     },
     volume::{Volume, nat_entry_in, sit_entry_in},
+    word::half,
 };
 
 /// Bytes of metadata kept in memory.
 const CACHE_BYTES: usize = 1 << 20;
+/// The bits of a mode that are no kind.
+const PERMISSIONS: u16 = 0o7777;
 
 /// A volume, its draft, and its checkpoint pack.
 pub(super) struct Bench {
@@ -231,6 +235,12 @@ impl Bench {
             }
             self.seal(block);
         })
+    }
+
+    /// Gives an inode another kind.
+    pub(super) fn set_file_kind(&self, ino: Nid, kind: FileKind) -> Result<()> {
+        let bits = half(kind.mode_bits());
+        self.edit_inode(ino, |raw| raw.i_mode.set(bits | raw.i_mode.get() & PERMISSIONS))
     }
 
     /// Changes the head of an inode.

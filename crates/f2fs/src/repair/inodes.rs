@@ -7,7 +7,7 @@ use pumice_vfs::FileKind;
 use super::{
     bench::{Bench, put, word_at},
     field,
-    names::{Entry, PERMISSIONS},
+    names::Entry,
 };
 use crate::{
     check::{Code, Cure, Finding, Object, Report},
@@ -73,10 +73,7 @@ fn whole(bench: &Bench, ino: Nid, kind: Option<FileKind>) -> Result<()> {
     let said = FileKind::from_mode(mode.into());
     if said.is_none() || (root.is_some() && said != root) {
         let kind = root.or(kind).unwrap_or_else(|| guess(&block, features));
-        bench.edit_inode(ino, |raw| {
-            let bits = u16::try_from(kind.mode_bits()).unwrap_or_default();
-            raw.i_mode.set(bits | mode & PERMISSIONS);
-        })?;
+        bench.set_file_kind(ino, kind)?;
     }
     if !is_sound(bench) {
         extra(bench, ino)?;

@@ -17,8 +17,6 @@ use crate::{
     },
 };
 
-/// The bits of a mode that are no kind.
-pub(super) const PERMISSIONS: u16 = 0o7777;
 /// Longest name.
 const NAME_MAX: usize = 255;
 
@@ -412,8 +410,7 @@ fn kind(bench: &Bench, entry: &Entry, right: u8) -> Result<()> {
     if is_dir(said) == has_dot || is_dir(named) != has_dot {
         return entry.set_type(bench, right);
     }
-    let bits = u16::try_from(named.mode_bits()).unwrap_or_default();
-    bench.edit_inode(entry.ino, |raw| raw.i_mode.set(bits | raw.i_mode.get() & PERMISSIONS))
+    bench.set_file_kind(entry.ino, named)
 }
 
 /// True if a file has more names than it counts.
