@@ -319,10 +319,15 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
     Ok(fs)
 }
 
+/// The super block of a volume that must be F2FS.
+pub(crate) fn f2fs_sizes(path: &Path) -> Outcome<SuperBlock> {
+    let sb = f2fs_super_block(path).map_err(|error| Failure::host(path, &error))?;
+    sb.map_err(|error| about(path, &error))
+}
+
 /// Bytes of a block of a volume of F2FS.
 pub(crate) fn f2fs_block_bytes(path: &Path) -> Outcome<u32> {
-    let sb = f2fs_super_block(path).map_err(|error| Failure::host(path, &error))?;
-    Ok(sb.map_err(|error| about(path, &error))?.block().bytes())
+    Ok(f2fs_sizes(path)?.block().bytes())
 }
 
 /// The one device of a volume of F2FS.
@@ -436,7 +441,8 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
 /// Refuses what is no F2FS.
 fn must_be_f2fs(path: &Path) -> Outcome {
     admit(path)?;
-    if path.exists() && !holds_f2fs(path) {
+    std::fs::metadata(path).map_err(|error| Failure::host(path, &error))?;
+    if !holds_f2fs(path) {
         let what = recognise(path).map(|what| format!("; it is {what}")).unwrap_or_default();
         return Err(Failure::new(format!("{}: not F2FS{what}", path.display())));
     }

@@ -11,7 +11,7 @@ use crate::{
     context::now,
     f2fs::args::threads,
     failure::{Failure, Outcome},
-    image::{f2fs_block_bytes, f2fs_disk},
+    image::{f2fs_disk, f2fs_sizes},
     options::Writer,
     output::Output,
     progress::Progress,
@@ -40,14 +40,21 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let path = &self.image.image;
         admit(path)?;
-        let block_bytes = f2fs_block_bytes(path)?;
+        let sb = f2fs_sizes(path)?;
+        let block_bytes = sb.block().bytes();
         if self.writer.dry_run {
-            return print("would set ", &lines(&self.plan(block_bytes)?));
+            let resizing = self.plan(block_bytes)?;
+            if !path.is_file() {
+                resizing.check_device().map_err(|error| failed(path, &error))?;
+            }
+            return print("would set ", &lines(&resizing));
         }
         // Another process that has it open is found before anything changes.
         drop(f2fs_disk(path, block_bytes, false)?);
         let file = image_file(path)?;
-        self.set_length(file.as_ref(), |bytes| self.size.max(bytes))?;
+        // A file that was cut short stays so, and is refused for it.
+        let whole = sb.main_end() * u64::from(block_bytes);
+        self.set_length(file.as_ref(), |bytes| if bytes < whole { bytes } else { self.size.max(bytes) })?;
         let planned = self.plan(block_bytes);
         if planned.is_err() {
             // Nothing was written there.
@@ -56,7 +63,7 @@ impl Args {
         let resizing = planned?;
         let wanted = resizing.after().bytes;
         let lines = lines(&resizing);
-        resizing.run(now()).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        resizing.run(now()).map_err(|error| failed(path, &error))?;
         self.set_length(file.as_ref(), |_| wanted)?;
         print("", &lines)
     }
@@ -66,8 +73,7 @@ impl Args {
         let disk = f2fs_disk(path, block_bytes, self.writer.dry_run)?;
         let progress = Progress::counted("check");
         let shown = &mut |done, total| progress.set(done, total);
-        Resizing::plan(Box::new(disk), self.size, threads(), shown)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+        Resizing::plan(Box::new(disk), self.size, threads(), shown).map_err(|error| failed(path, &error))
     }
 
     /// Gives an image file another length.
@@ -76,6 +82,10 @@ impl Args {
         let set = file.set_len(length(*bytes)).and_then(|()| file.sync_all());
         set.map_err(|error| Failure::host(&self.image.image, &error))
     }
+}
+
+fn failed(path: &Path, error: &pumice_f2fs::Error) -> Failure {
+    Failure::new(format!("{}: {error}", path.display()))
 }
 
 /// An image that is a regular file, and its length.

@@ -379,6 +379,12 @@ fn a_volume_is_resized() {
     world.say("resize card 1M").bad(1, &["as small as"]);
     world.say("resize card 17T").bad(1, &["card"]);
     assert_eq!(bytes(), own, "what is refused leaves the file as it was");
+    fs::copy(world.path("card"), world.path("cut")).unwrap();
+    fs::File::options().write(true).open(world.path("cut")).unwrap().set_len(3_000_000).unwrap();
+    for dry in ["--dry-run", ""] {
+        world.say(&format!("resize cut 300M {dry}")).bad(1, &["cut short"]);
+    }
+    assert_eq!(fs::metadata(world.path("cut")).unwrap().len(), 3_000_000);
     let told = world.say("resize card 300M --dry-run").good();
     assert!(told.contains(&format!("would set bytes: {own} -> 314572800\n")), "{told}");
     assert_eq!(bytes(), own, "a dry run changes nothing");
@@ -397,8 +403,8 @@ fn files_are_written_anew_and_sections_emptied() {
     let world = golden("fragmented");
     world.say("clean card --all --to-free 3").bad(2, &["--to-free"]);
     world.say("clean card --to-free many").bad(2, &["many"]);
-    world.say("clean none").bad(1, &["none"]);
-    world.say("defrag none").bad(1, &["none"]);
+    world.say("clean none").bad(1, &["none: no such file or directory"]);
+    world.say("defrag none").bad(1, &["none: no such file or directory"]);
     world.say("defrag card /nothing").bad(1, &["/nothing"]);
     let (before, wanted) = (fs::read(world.path("card")).unwrap(), world.say("tree card").good());
     let scattered = world.say("defrag card --dry-run").good();

@@ -333,6 +333,11 @@ impl Inode {
         matches!(self.kind, FileKind::File | FileKind::Dir | FileKind::Symlink)
     }
 
+    /// True if its blocks must stay where they are.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.inline.has(InlineFlags::PIN) || self.flags.has(InodeFlags::DEVICE_ALIAS)
+    }
+
     /// True if nothing of it may be changed.
     pub(crate) fn is_immutable(&self) -> bool {
         self.flags.has(InodeFlags::IMMUTABLE)

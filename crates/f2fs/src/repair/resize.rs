@@ -12,8 +12,9 @@ use super::{draft::Draft, look, not_repaired, relay};
 use crate::{
     check::{Code, Report},
     error::{Error, Result},
-    layout::{CpFlags, Features, SegNo, SuperBlock},
+    layout::{BlockAddr, CpFlags, Features, Nid, SegNo, SuperBlock},
     mkfs::geometry::{Geometry, LOGS, SEGMENT_BLOCKS, Shape, reserve},
+    nodes::Nodes,
     volume::{Volume, read_super_block},
     word::word,
     writable::{WritableF2fs, WritableOptions},
@@ -58,7 +59,8 @@ impl Resizing {
     /// large as the volume's, and may be smaller than `bytes` until [`Resizing::run`]. Nothing is written.
     ///
     /// # Errors
-    /// If the volume is of a kind that is not resized, has problems, was not unmounted, or does not fit that size.
+    /// If the volume is of a kind that is not resized, has problems, was not unmounted, or does not fit that size, since a
+    /// pinned file is in the way, too.
     pub fn plan(
         device: Box<dyn BlockDevice + Send>,
         bytes: u64,
@@ -93,11 +95,7 @@ impl Resizing {
             is_sound: report.count == 0,
             moved: 0,
         };
-        for span in resizing.to_vacate() {
-            for segno in span.map(SegNo) {
-                resizing.moved += u64::from(volume.sit_entry(segno)?.bits());
-            }
-        }
+        resizing.moved = resizing.blocks_to_move(&Nodes::new(volume))?;
         Ok(resizing)
     }
 
@@ -129,6 +127,28 @@ impl Resizing {
         [in_front, behind].into_iter().map(|span| word(span.start)..word(span.end)).collect()
     }
 
+    /// Blocks in the segments that are emptied, of which none may be pinned.
+    fn blocks_to_move(&self, nodes: &Nodes) -> Result<u64> {
+        let mut count = 0;
+        // The last pinned block says how small the volume can be made.
+        for segno in self.to_vacate().into_iter().flatten().map(SegNo).rev() {
+            if let Some((ino, path)) = pinned_in(nodes, segno)? {
+                let file =
+                    path.map_or_else(|| format!("inode {}", ino.0), |path| path.escape_ascii().to_string());
+                let zone = self.shape.section_segments * self.shape.zone_sections;
+                let end = self.old.main_start() + u64::from((segno.0 / zone + 1) * zone) * SEGMENT_BLOCKS;
+                let least = end * self.shape.block.bytes_u64();
+                let hint = match u64::from(segno.0) < self.kept() {
+                    true => "where its tables must grow".to_owned(),
+                    false => format!("behind that end; it can be made as small as {least} bytes"),
+                };
+                return Err(refused(&format!("{file} is pinned, and has blocks {hint}")));
+            }
+            count += u64::from(nodes.volume().sit_entry(segno)?.bits());
+        }
+        Ok(count)
+    }
+
     /// Segments in front of the new end, counted as they are now.
     fn kept(&self) -> u64 {
         let end = self.new.main_start() + self.new.main * SEGMENT_BLOCKS;
@@ -153,14 +173,23 @@ impl Resizing {
         }
     }
 
-    /// Writes it. If power fails the volume is as before, or as it is to be, or between these: all files are there, it can be mounted, and
-    /// the same resize goes on.
-    pub fn run(self, now: Timestamp) -> Result<()> {
+    /// Checks that the device is large enough.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check_device(&self) -> Result<()> {
         let blocks = self.new.main_start() + self.new.main * SEGMENT_BLOCKS;
         let (bytes, wanted) = (self.device.bytes(), blocks * self.shape.block.bytes_u64());
         if bytes < wanted {
             return Err(refused(&format!("it needs {wanted} bytes, and the device has {bytes}")));
         }
+        Ok(())
+    }
+
+    /// Writes it. If power fails the volume is as before, or as it is to be, or between these: all files are there, it can be mounted, and
+    /// the same resize goes on.
+    pub fn run(self, now: Timestamp) -> Result<()> {
+        self.check_device()?;
         let main = self.kept();
         self.vacate(main.min(self.old.main)..self.old.main, now)?;
         // As far as the present tables reach the main area has its new end at once.
@@ -203,6 +232,24 @@ impl Resizing {
         fs.vacate(&sections).map_err(full)?;
         fs.unmount()
     }
+}
+
+/// A pinned file with blocks in a segment, and its path.
+fn pinned_in(nodes: &Nodes, segno: SegNo) -> Result<Option<(Nid, Option<Vec<u8>>)>> {
+    let (volume, mut last) = (nodes.volume(), Nid::NULL);
+    let (entry, start) = (volume.sit_entry(segno)?, volume.segment_start(segno));
+    let is_of_data = entry.kind < 3;
+    for offset in (0..word(SEGMENT_BLOCKS)).filter(|offset| is_of_data && entry.is_valid(*offset)) {
+        let Some(owner) = volume.summary(BlockAddr(start.0 + offset))? else { continue };
+        if owner.nid != last {
+            last = owner.nid;
+            let ino = volume.node(owner.nid)?.footer.ino;
+            if volume.inode(ino)?.0.is_pinned() {
+                return Ok(Some((ino, nodes.path_of(ino))));
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn extents(shape: &Shape, areas: &Geometry) -> Extents {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     crypt::FileKey,
     error::{Place, Result, corrupt},
-    layout::{Advise, BlockAddr, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, Summary},
+    layout::{Advise, BlockAddr, Extent, Features, Inode, Nid, Summary},
     names::Names,
     sealed::Verifiers,
     secrets::{self, Secret},
@@ -358,7 +358,7 @@ impl Blocks {
         let node = self.nodes.peek(nid)?;
         let footer = nodes::footer_of(nid, &node)?;
         let mut inode = self.nodes.inode(footer.ino)?;
-        if is_pinned(&inode) {
+        if inode.is_pinned() {
             return Ok(false);
         }
         let has_blocks = !inode.has_inline_data() && !inode.has_inline_dentry();
@@ -696,11 +696,6 @@ impl Blocks {
             _ => Log::WarmData,
         }
     }
-}
-
-/// True if blocks of a file must stay where they are.
-pub(super) fn is_pinned(inode: &Inode) -> bool {
-    inode.inline.has(InlineFlags::PIN) || inode.flags.has(InodeFlags::DEVICE_ALIAS)
 }
 
 /// Blocks that moved are in no extent: the kernel believes the inode's extent.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
-use super::{blocks::is_pinned, cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
+use super::{cleaner::Cleaner, options::IdleCleaning, quota, tree::Tree};
 use crate::{
     error::{Error, Result},
     layout::Nid,
@@ -293,7 +293,7 @@ impl Commit {
         let (count, rows) = self.tree.blocks().rows(&inode)?;
         let (log, blocks) = (Log::ColdData, word(count));
         let row = self.tree.blocks().nodes().writer().row(log, blocks).max(1);
-        if u64::from(blocks.div_ceil(row)) >= rows || is_pinned(&inode) {
+        if u64::from(blocks.div_ceil(row)) >= rows || inode.is_pinned() {
             return Ok(());
         }
         let mut from = Some(0);

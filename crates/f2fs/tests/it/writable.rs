@@ -1,7 +1,7 @@
 //! Volumes that are written to, under the eyes of others: the model, our check, f2fs-tools.
 
 mod advise;
-mod care;
+pub(crate) mod care;
 mod checkpoint;
 pub(crate) mod compressed;
 mod crash;

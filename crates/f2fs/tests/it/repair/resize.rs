@@ -16,6 +16,7 @@ use super::tree::{Tree, tree};
 use crate::{
     common::image::Golden,
     writable::{
+        care::pin,
         disk::save,
         linux::golden,
         power::{Event, Image, Live, Replay},
@@ -166,6 +167,37 @@ fn the_least_size_is_told_and_can_be_had() {
     }
 }
 
+/// Names a pinned file that is in the way before anything is written, and the least size that leaves it where it is.
+#[test]
+fn a_pinned_file_in_the_way_is_named() {
+    let mut disk = Live::new(volume(128 * MIB, &Shape::PLAIN, &TestClock::new()));
+    let fs = mounted(&disk);
+    let [low, _, high] = [("low", 2), ("between", 60), ("high", 2)].map(|(name, mib)| {
+        let file = fs.create(Ino::ROOT, name.as_bytes(), &node(FileKind::File)).unwrap().ino;
+        fs.write(file, 0, &vec![7; mib << 20]).unwrap();
+        file
+    });
+    fs.unlink(Ino::ROOT, b"between").unwrap();
+    fs.unmount().unwrap();
+    let wanted = of(&disk);
+    pin(&mut disk, high);
+    let error = said(planned(&disk, 64 * MIB));
+    assert!(error.contains("/high is pinned"), "{error}");
+    let least: u64 = error.split_whitespace().rev().nth(1).unwrap().parse().unwrap();
+    assert!(planned(&disk, least - 4096).is_err() && least > 64 * MIB, "{error}");
+    // Whoever grows it to where tables must grow is told before, too.
+    let far = on_disk_of(&disk.image(), 1200 * MIB);
+    assert!(planned(&far, 1200 * MIB).is_ok());
+    let mut far = on_disk_of(&disk.image(), 1200 * MIB);
+    pin(&mut far, low);
+    let error = said(planned(&far, 1200 * MIB));
+    assert!(error.ends_with("/low is pinned, and has blocks where its tables must grow"), "{error}");
+    resized(&disk, least);
+    let disk = on_disk_of(&disk.image(), least);
+    sound(&disk);
+    assert!(of(&disk) == wanted);
+}
+
 /// Findings of faults that a resize may leave where power failed.
 const LEFT: [Code; 2] = [Code::CheckpointFreeSegments, Code::SuperBlockCopy];
 
@@ -265,8 +297,11 @@ fn what_is_not_resized_is_refused_by_name() {
         assert!(error.contains(word), "{error}");
     }
     let before = disk.image().hash();
-    let error = planned(&disk, 100 * MIB).unwrap().run(Timestamp::default()).unwrap_err().to_string();
-    assert!(error.contains("the device has 67108864"), "{error}");
+    let further = planned(&disk, 100 * MIB).unwrap();
+    let errors = [further.check_device(), further.run(Timestamp::default())];
+    assert!(
+        errors.iter().all(|error| error.clone().unwrap_err().to_string().contains("device has 67108864"))
+    );
     assert_eq!(disk.image().hash(), before);
     let sb = read_super_block(&disk).unwrap();
     let mut wrong = disk.clone();

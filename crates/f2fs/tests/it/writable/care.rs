@@ -6,6 +6,7 @@ use pumice_f2fs::{
     layout::{InlineFlags, Nid, RawInode},
     read_super_block,
 };
+use pumice_media::{BlockDevice, Lba};
 use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
 
 use super::{
@@ -13,7 +14,10 @@ use super::{
     power::{Live, Replay},
     subject::{Shape, node, sound, volume},
 };
-use crate::repair::tree::tree;
+use crate::{
+    check::patient::{BLOCK, Patient, place},
+    repair::tree::tree,
+};
 
 fn mounted(disk: &Live) -> WritableF2fs {
     let options = WritableOptions {
@@ -97,23 +101,25 @@ fn sections_are_emptied_and_files_written_in_a_row() {
     }
 }
 
+/// Has the blocks of a file stay where they are, as Linux does for a user.
+pub(crate) fn pin(disk: &mut Live, file: Ino) {
+    let mut patient = Patient::new(&std::sync::Arc::new(disk.image().bytes_now()));
+    let at = std::mem::offset_of!(RawInode, i_inline);
+    let nid = Nid(u32::try_from(file.0).unwrap());
+    patient.edit_inode(nid, |block| block[at] |= InlineFlags::PIN.0);
+    let addr = patient.node_at(nid);
+    disk.write(Lba(addr.0.into()), &patient.read(place(addr), BLOCK)).unwrap();
+}
+
 /// A pinned file stays where it is, in both.
 #[test]
 fn a_pinned_file_stays() {
-    let disk = scattered(&Shape::PLAIN);
+    let mut disk = scattered(&Shape::PLAIN);
     let fs = mounted(&disk);
     let file = fs.lookup(Ino::ROOT, b"file 3").unwrap().ino;
     fs.unmount().unwrap();
-    let mut patient = crate::check::patient::Patient::new(&std::sync::Arc::new(disk.image().bytes_now()));
-    let at = std::mem::offset_of!(RawInode, i_inline);
-    patient.edit_inode(Nid(u32::try_from(file.0).unwrap()), |block| block[at] |= InlineFlags::PIN.0);
-    let mut bytes = disk.image().bytes_now();
-    for (at, change) in patient.disk.changes() {
-        bytes[*at..*at + change.len()].copy_from_slice(change);
-    }
-    let disk = super::disk::SharedDisk::of(4096, bytes);
-    let options = WritableOptions::new(TestClock::new().clock());
-    let fs = WritableF2fs::mount(Box::new(disk), options).unwrap();
+    pin(&mut disk, file);
+    let fs = mounted(&disk);
     let before = fs.rows(file).unwrap();
     fs.clean(u32::MAX).unwrap();
     fs.defragment(file).unwrap();
