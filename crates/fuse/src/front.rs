@@ -521,6 +521,8 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let answer = Asked::of(command, data).and_then(|asked| match asked {
             // As in Linux, who may not administer the system is told first.
             Asked::Trim { .. } if request.uid() != 0 => Err(Errno::EPERM),
+            // Linux does not look for FUSE whether the mount takes changes.
+            Asked::Trim { .. } if self.volume.is_read_only() => Err(Errno::EROFS),
             Asked::Trim { range, least } => self
                 .volume
                 .change("ioctl", number.0, |fs| fs.trim(range.clone(), least))

@@ -69,7 +69,7 @@ fn run<F: FileSystem + ?Sized>(volume: &Volume<F>, stopped: &Receiver<()>, pace:
             checkpoint(volume);
         }
         let now = volume.requests();
-        if now == seen {
+        if now == seen && !volume.is_read_only() {
             maintain(volume, now, stopped);
         }
         seen = volume.requests();
@@ -111,6 +111,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::table::Mount;
 
     const QUICK: Pace = Pace { look: Duration::from_millis(10), sync: Duration::from_millis(50) };
 
@@ -190,6 +191,21 @@ mod tests {
         std::thread::sleep(Duration::from_millis(300));
         drop(idle);
         assert_eq!(fs.work.load(Ordering::SeqCst), 0);
+    }
+
+    /// What waits for a checkpoint gets it, and nothing else is written.
+    #[test]
+    fn no_work_is_done_on_a_mount_that_became_read_only() {
+        let table = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&table, "1 1 0:1 / /mnt ro - fuse.pumice a ro\n").unwrap();
+        let fs = counting(1000);
+        let volume = Arc::new(Volume::new(fs.clone()));
+        volume.mounted(Mount::of(table.path(), std::path::Path::new("/mnt")).unwrap());
+        volume.change("test", 1, |_| Ok(())).unwrap();
+        let idle = Idle::start_at(volume, QUICK).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        drop(idle);
+        assert_eq!((fs.work.load(Ordering::SeqCst), fs.syncs.load(Ordering::SeqCst)), (1000, 1));
     }
 
     #[test]

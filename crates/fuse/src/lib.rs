@@ -94,6 +94,7 @@ mod refs;
 mod reply;
 mod server;
 mod session;
+mod table;
 mod volume;
 
 pub use attr::now;

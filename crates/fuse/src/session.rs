@@ -21,6 +21,7 @@ use crate::{
     front::Front,
     idle::Idle,
     server::{Event, Server},
+    table::Mount,
     volume::Volume,
 };
 
@@ -63,6 +64,9 @@ pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
     let front = Front::new(volume.clone(), options, sender.clone());
     let session = fuser::Session::new(front, &mountpoint, &config)
         .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
+    if let Some(mount) = Mount::on(&mountpoint) {
+        volume.mounted(mount);
+    }
     let server = Arc::new(Mutex::new(Some(Server::start(session).map_err(MountError::Session)?)));
     let unmounter = Unmounter { mountpoint, server, events: sender };
     let idle = Idle::start(volume.clone()).map_err(MountError::Session)?;

@@ -1,14 +1,14 @@
 //! The file system behind a mount; it serves requests until the session ends.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use parking_lot::RwLock;
 use pumice_vfs::{Errno, FileSystem, FsError, Result};
 
-use crate::refs::Refs;
+use crate::{refs::Refs, table::Mount};
 
 /// State shared by requests, the background thread and the session.
 pub(crate) struct Volume<F: ?Sized> {
@@ -18,6 +18,8 @@ pub(crate) struct Volume<F: ?Sized> {
     pub(crate) refs: Refs,
     requests: AtomicU64,
     dirty: AtomicBool,
+    /// Known once it is mounted.
+    mount: OnceLock<Mount>,
 }
 
 impl<F: FileSystem + ?Sized> Volume<F> {
@@ -27,6 +29,7 @@ impl<F: FileSystem + ?Sized> Volume<F> {
             refs: Refs::default(),
             requests: AtomicU64::new(0),
             dirty: AtomicBool::new(false),
+            mount: OnceLock::new(),
         }
     }
 
@@ -45,6 +48,17 @@ impl<F: FileSystem + ?Sized> Volume<F> {
     /// Runs `work`; fails if the session has ended.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&F) -> T) -> Option<T> {
         self.fs.read().as_deref().map(work)
+    }
+
+    /// It is mounted from now on.
+    pub(crate) fn mounted(&self, mount: Mount) {
+        debug_assert!(self.mount.get().is_none(), "a volume is mounted twice");
+        self.mount.get_or_init(|| mount);
+    }
+
+    /// True if the mount became read-only, of which only the kernel knows.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.mount.get().is_some_and(Mount::is_read_only)
     }
 
     /// Number of requests so far.

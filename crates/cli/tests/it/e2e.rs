@@ -19,6 +19,7 @@ mod overlay;
 mod papers;
 mod pjdfstest;
 mod power;
+mod read_only;
 mod source;
 mod trees;
 mod walk;

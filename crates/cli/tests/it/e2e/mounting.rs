@@ -87,6 +87,11 @@ impl Bench {
         self.mount_with(&["mount", "-o", "allow_other,suid,dev"]);
     }
 
+    /// The same, to be read.
+    pub(crate) fn mount_read_only(&mut self) {
+        self.mount_with(&["mount", "-o", "ro"]);
+    }
+
     /// Mounts the image's logical disk as a file.
     pub(crate) fn mount_disk(&mut self) {
         self.mount_with(&["ftl", "mount"]);
