@@ -227,6 +227,11 @@ campaigns! {
         F2FS_CUTS of "states of each kind", such as "1000";
         Seeds(100)
     }
+    F2FS_CUT_RECOVERIES = "f2fs: power cuts while a mount rolls forward, again and again" {
+        f2fs: "writable::crash::recovery::";
+        F2FS_CUTS of "states at least", such as "1000";
+        Seeds(100)
+    }
     F2FS_LIVES = "f2fs: lives of years, with power cuts, other ways to mount, and volumes that are emptied" {
         f2fs: "writable::lives::";
         AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "100";

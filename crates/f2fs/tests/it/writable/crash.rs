@@ -5,6 +5,7 @@
 //! whole, unless N is less.
 
 mod ahead;
+mod recovery;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -430,6 +431,36 @@ fn write_on(what: &str, fs: WritableF2fs, live: &Live, found: &Tree) {
     same(&what, &left, &[found]);
 }
 
+/// A volume that a mount rolled forward.
+pub(crate) struct Rolled {
+    /// Its files, before and after that.
+    found: Tree,
+    /// Inodes that had something to roll forward.
+    inodes: usize,
+    /// The mount's writes and flushes.
+    events: Vec<Event>,
+}
+
+/// Mounts a state, which is sound before and after it is rolled forward, and writes to it; `fits` judges its files.
+#[track_caller]
+fn roll(what: &str, image: Image, fits: impl FnOnce(&Tree)) -> Rolled {
+    let (live, image) = (Live::new(image.clone()), Arc::new(image));
+    sound(what, &image);
+    let found = shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    fits(&found);
+    let fs = mount(&live, false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (inodes, events) = (fs.recovery().inodes, live.log().events.clone());
+    if inodes > 0 {
+        let (what, after) = (format!("{what}, rolled forward"), Arc::new(live.image()));
+        sound(&what, &after);
+        same(&what, &shown(&after, false).unwrap(), &[&found]);
+    }
+    if fs.space().unwrap().free_bytes >= 24 * 4096 {
+        write_on(what, fs, &live, &found);
+    }
+    Rolled { found, inodes, events }
+}
+
 impl Recorded {
     /// The trees that may be found when `count` events were begun, the last of them perhaps not ended.
     fn wanted(&self, count: usize) -> Vec<&Tree> {
@@ -455,48 +486,11 @@ impl Recorded {
         }
     }
 
-    /// A state is as it must be; `deep` says that power fails while it is rolled forward, too.
+    /// A state that a power cut leaves after `count` events is as it must be.
     #[track_caller]
-    pub(crate) fn judge(&self, what: &str, count: usize, image: Image, deep: Option<&mut fastrand::Rng>) {
+    pub(crate) fn judge(&self, what: &str, count: usize, image: Image) -> Rolled {
         let what = format!("{what} of {count}");
-        let image = Arc::new(image);
-        sound(&what, &image);
-        let found = shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}"));
-        self.fits(&what, &found, count);
-        let live = Live::new((*image).clone());
-        let fs = mount(&live, false).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let recovery = live.log().events.clone();
-        let after = Arc::new(live.image());
-        if fs.recovery().inodes > 0 {
-            let what = format!("{what}, rolled forward");
-            sound(&what, &after);
-            same(&what, &shown(&after, false).unwrap(), &[&found]);
-        }
-        let room = fs.space().unwrap().free_bytes;
-        if room >= 24 * 4096 {
-            write_on(&what, fs, &live, &found);
-        }
-        if let Some(random) = deep {
-            self.cut_recovery(&what, (*image).clone(), &recovery, &found, random);
-        }
-    }
-
-    fn cut_recovery(
-        &self,
-        what: &str,
-        image: Image,
-        events: &[Event],
-        wanted: &Tree,
-        random: &mut fastrand::Rng,
-    ) {
-        let mut replay = Replay::new(&self.sb, image);
-        for (number, event) in events.iter().enumerate() {
-            replay.step(event);
-            let image = Arc::new(replay.draw(random));
-            let what = format!("{what}, cut again after {number}");
-            sound(&what, &image);
-            same(&what, &shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}")), &[wanted]);
-        }
+        roll(&what, image, |found| self.fits(&what, found, count))
     }
 
     /// Looks at states until there were `most`, as far as there are so many; `share` of 256 of those of the named families.
@@ -530,8 +524,7 @@ impl Recorded {
             for (name, image) in chosen {
                 if seen.insert(image.hash()) {
                     *counts.entry(name).or_default() += 1;
-                    let deep = (random.u8(0..16) == 0).then_some(&mut *random);
-                    self.judge(name, number + 1, image, deep);
+                    self.judge(name, number + 1, image);
                 }
             }
         }
