@@ -223,7 +223,7 @@ campaigns! {
         Seeds(1)
     }
     F2FS_STATES = "f2fs: power cuts" {
-        f2fs: "writable::crash::a_power_cut_leaves";
+        f2fs: "writable::crash::a_power_cut_leaves", "writable::discards::a_power_cut";
         F2FS_CUTS of "states of each kind", such as "1000";
         Seeds(100)
     }
