@@ -223,8 +223,13 @@ campaigns! {
         Seeds(1)
     }
     F2FS_STATES = "f2fs: power cuts" {
-        f2fs: "writable::crash::a_power_cut_leaves";
+        f2fs: "writable::crash::a_power_cut_leaves", "writable::discards::a_power_cut";
         F2FS_CUTS of "states of each kind", such as "1000";
+        Seeds(100)
+    }
+    F2FS_CUT_RECOVERIES = "f2fs: power cuts while a mount rolls forward, again and again" {
+        f2fs: "writable::crash::recovery::";
+        F2FS_CUTS of "states at least", such as "1000";
         Seeds(100)
     }
     F2FS_LIVES = "f2fs: lives of years, with power cuts, other ways to mount, and volumes that are emptied" {

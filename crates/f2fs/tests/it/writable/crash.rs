@@ -5,6 +5,7 @@
 //! whole, unless N is less.
 
 mod ahead;
+mod recovery;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -430,6 +431,36 @@ fn write_on(what: &str, fs: WritableF2fs, live: &Live, found: &Tree) {
     same(&what, &left, &[found]);
 }
 
+/// A volume that a mount rolled forward.
+pub(crate) struct Rolled {
+    /// Its files, before and after that.
+    found: Tree,
+    /// Inodes that had something to roll forward.
+    inodes: usize,
+    /// The mount's writes and flushes.
+    events: Vec<Event>,
+}
+
+/// Mounts a state, which is sound before and after it is rolled forward, and writes to it; `fits` judges its files.
+#[track_caller]
+fn roll(what: &str, image: Image, fits: impl FnOnce(&Tree)) -> Rolled {
+    let (live, image) = (Live::new(image.clone()), Arc::new(image));
+    sound(what, &image);
+    let found = shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    fits(&found);
+    let fs = mount(&live, false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (inodes, events) = (fs.recovery().inodes, live.log().events.clone());
+    if inodes > 0 {
+        let (what, after) = (format!("{what}, rolled forward"), Arc::new(live.image()));
+        sound(&what, &after);
+        same(&what, &shown(&after, false).unwrap(), &[&found]);
+    }
+    if fs.space().unwrap().free_bytes >= 24 * 4096 {
+        write_on(what, fs, &live, &found);
+    }
+    Rolled { found, inodes, events }
+}
+
 impl Recorded {
     /// The trees that may be found when `count` events were begun, the last of them perhaps not ended.
     fn wanted(&self, count: usize) -> Vec<&Tree> {
@@ -449,54 +480,19 @@ impl Recorded {
     fn fits(&self, what: &str, found: &Tree, count: usize) {
         let wanted = self.wanted(count);
         let since = |ino| self.promised(ino, count);
-        let may_be = |touches: &Touches| wanted.iter().any(|tree| touches.allow(found, tree, &since, count));
+        let may_be = |touches: &Touches| {
+            wanted.iter().any(|tree| touches.allow(found, tree, wanted[0], &since, count))
+        };
         if !self.touches.as_ref().is_some_and(may_be) {
             same(what, found, &wanted);
         }
     }
 
-    /// A state is as it must be; `deep` says that power fails while it is rolled forward, too.
+    /// A state that a power cut leaves after `count` events is as it must be.
     #[track_caller]
-    pub(crate) fn judge(&self, what: &str, count: usize, image: Image, deep: Option<&mut fastrand::Rng>) {
+    pub(crate) fn judge(&self, what: &str, count: usize, image: Image) -> Rolled {
         let what = format!("{what} of {count}");
-        let image = Arc::new(image);
-        sound(&what, &image);
-        let found = shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}"));
-        self.fits(&what, &found, count);
-        let live = Live::new((*image).clone());
-        let fs = mount(&live, false).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let recovery = live.log().events.clone();
-        let after = Arc::new(live.image());
-        if fs.recovery().inodes > 0 {
-            let what = format!("{what}, rolled forward");
-            sound(&what, &after);
-            same(&what, &shown(&after, false).unwrap(), &[&found]);
-        }
-        let room = fs.space().unwrap().free_bytes;
-        if room >= 24 * 4096 {
-            write_on(&what, fs, &live, &found);
-        }
-        if let Some(random) = deep {
-            self.cut_recovery(&what, (*image).clone(), &recovery, &found, random);
-        }
-    }
-
-    fn cut_recovery(
-        &self,
-        what: &str,
-        image: Image,
-        events: &[Event],
-        wanted: &Tree,
-        random: &mut fastrand::Rng,
-    ) {
-        let mut replay = Replay::new(&self.sb, image);
-        for (number, event) in events.iter().enumerate() {
-            replay.step(event);
-            let image = Arc::new(replay.draw(random));
-            let what = format!("{what}, cut again after {number}");
-            sound(&what, &image);
-            same(&what, &shown(&image, true).unwrap_or_else(|error| panic!("{what}: {error}")), &[wanted]);
-        }
+        roll(&what, image, |found| self.fits(&what, found, count))
     }
 
     /// Looks at states until there were `most`, as far as there are so many; `share` of 256 of those of the named families.
@@ -530,8 +526,7 @@ impl Recorded {
             for (name, image) in chosen {
                 if seen.insert(image.hash()) {
                     *counts.entry(name).or_default() += 1;
-                    let deep = (random.u8(0..16) == 0).then_some(&mut *random);
-                    self.judge(name, number + 1, image, deep);
+                    self.judge(name, number + 1, image);
                 }
             }
         }
@@ -657,11 +652,10 @@ fn a_file_that_left_its_inode() {
     same("rolled forward", &shown(&image, true).unwrap(), &[&tree(&fs)]);
 }
 
-/// Looks at states of workloads that free runs of blocks, whole segments among them, where the device does something else
-/// in place of what it is asked for. Returns the number of discards.
-pub(crate) fn discarding_workloads(unit: DiscardUnit, does: impl Fn(Event) -> Event) -> usize {
+/// Looks at states of workloads that free runs of blocks, whole segments among them. Returns the number of discards.
+pub(crate) fn discarding_workloads(unit: DiscardUnit) -> usize {
     const BALLAST: u64 = 2500;
-    let most = states(&F2FS_STATES, 40);
+    let most = states(&F2FS_STATES, 100);
     let live = Live::new(volume(64 << 20, &Shape::default(), &TestClock::new()));
     let fs = mount(&live, false).unwrap();
     let ballast = fs.create(Ino::ROOT, b"ballast", &node(FileKind::File)).unwrap().ino;
@@ -674,9 +668,8 @@ pub(crate) fn discarding_workloads(unit: DiscardUnit, does: impl Fn(Event) -> Ev
         next = seed + 1;
         let how = WritableOptions { discard_unit: unit, ..options() };
         let length = Length { steps: 60, far: 500_000, is_full: true };
-        let mut recorded = run_on(&live.image(), how, seed, &length);
+        let recorded = run_on(&live.image(), how, seed, &length);
         discards += recorded.events.iter().filter(|event| matches!(event, Event::Discard { .. })).count();
-        recorded.events = recorded.events.into_iter().map(&does).collect();
         let mut random = fastrand::Rng::with_seed(seed);
         recorded.judge_all(most - seen.len(), if most > 1000 { u8::MAX } else { 2 }, &mut random, &mut seen);
         if seen.len() >= most {

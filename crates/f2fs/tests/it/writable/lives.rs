@@ -4,7 +4,7 @@
 //! After every session all that was promised is there, the check finds nothing, and the volume is written on. Emptied, it
 //! has the space of a fresh one, and a mount takes the reads of the first year.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use pumice_f2fs::{DiscardUnit, InPlace, Logging, WritableF2fs, WritableOptions};
 use pumice_knobs::F2FS_LIVES;
@@ -73,7 +73,10 @@ impl Life {
         let recorded = run_on(&self.image, how, seed, &length);
         let (count, state) = recorded.cut(&mut self.random);
         let goes_again = self.random.u8(..8) == 0;
-        recorded.judge("cut", count, state.clone(), goes_again.then_some(&mut self.random));
+        let rolled = recorded.judge("cut", count, state.clone());
+        if goes_again {
+            recorded.cut_recovery("cut", &state, &rolled, &mut self.random, &mut HashSet::new());
+        }
         self.image = state;
         self.cuts += 1;
     }

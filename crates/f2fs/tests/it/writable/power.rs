@@ -3,12 +3,12 @@
 //! A completed flush makes all writes before it durable, a completed write-through itself alone. Each sector of 512
 //! bytes written since may hold any version that it had. A block that is written through is there as a whole or not at
 //! all: a direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`]. Discarded
-//! blocks are zeros from then on, whatever else is lost.
+//! blocks are zeros, garbage or what they were, discard by discard.
 
 use std::{
     collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, LazyLock, Mutex, MutexGuard},
 };
 
 use pumice_f2fs::{
@@ -22,6 +22,12 @@ static ZEROS: [u8; BLOCK] = [0; BLOCK];
 const SECTOR: usize = 512;
 
 type Page = Arc<Vec<u8>>;
+
+/// The bytes of a discarded block of some devices.
+static GARBAGE: LazyLock<Page> = LazyLock::new(|| {
+    let mut random = fastrand::Rng::with_seed(1);
+    Arc::new((0..BLOCK).map(|_| random.u8(..)).collect())
+});
 
 /// The contents of a disk; copies share their blocks.
 #[derive(Clone)]
@@ -59,10 +65,16 @@ impl Image {
         self.pages[block] = new;
     }
 
-    /// Blocks that nobody needs any more are zeros at once.
-    fn clear(&mut self, first: usize, count: usize) {
-        let zeros = Arc::new(vec![0; BLOCK]);
-        (first..first + count).for_each(|block| self.put(block, &zeros));
+    /// Puts what the blocks of a discard are from now on; false if they stay. It depends on the blocks alone, so that a replay
+    /// does as the disk did.
+    fn discard(&mut self, first: usize, count: usize) -> bool {
+        let page = match (first + count) / 16 % 3 {
+            0 => return false,
+            1 => Arc::new(vec![0; BLOCK]),
+            _ => GARBAGE.clone(),
+        };
+        (first..first + count).for_each(|block| self.put(block, &page));
+        true
     }
 
     /// Puts some sectors of a block.
@@ -244,7 +256,7 @@ impl BlockDevice for Live {
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
         let (first, count) = (usize::try_from(first.0).unwrap(), usize::try_from(count).unwrap());
         self.take(Event::Discard { first, count })?;
-        self.image.lock().unwrap().clear(first, count);
+        self.image.lock().unwrap().discard(first, count);
         Ok(())
     }
 }
@@ -319,8 +331,9 @@ impl<'a> Replay<'a> {
                 }
             }
             Event::Discard { first, count } => {
-                self.durable.clear(*first, *count);
-                self.pending.retain(|pending| !(*first..*first + *count).contains(&pending.block));
+                if self.durable.discard(*first, *count) {
+                    self.pending.retain(|pending| !(*first..*first + *count).contains(&pending.block));
+                }
             }
             Event::Write { first, pages, through: true } => {
                 for (page, block) in pages.iter().zip(*first..) {

@@ -135,8 +135,7 @@ impl Recorded {
             for _ in 0..picks[number] {
                 let (name, image) = replay.one_of_family(random);
                 if seen.insert(image.hash()) {
-                    let deep = (random.u8(0..16) == 0).then_some(&mut *random);
-                    self.judge(name, number + 1, image, deep);
+                    self.judge(name, number + 1, image);
                 }
             }
         }
