@@ -89,7 +89,7 @@ impl Volume<'_> {
         );
         self.log.forget_empty_move()?;
         self.log.cleaner.rest(1);
-        self.log.pages.window = self.log.pages.window_with(&fresh).into();
+        self.log.pages.add_to_window(&fresh);
         self.log.pages.start_epoch();
         self.log.reach.reads = 0;
         self.files.pending.clear();
@@ -134,7 +134,7 @@ impl Volume<'_> {
         self.log.pages.protect()?;
         self.log.release_copies();
         let root_inode = self.files.nodes.addr(&mut self.log.pages, ROOT)?;
-        self.log.patrol.count_rebuilt(self.log.pages.flash.medium.rebuilt_pages());
+        self.log.patrol.count_rebuilt(self.log.pages.medium().rebuilt_pages());
         let Files { nodes, data_blocks, .. } = &mut self.files;
         let Log { pages, params, blocks, roots, recorded, status, patrol, .. } = &mut self.log;
         let Recorded { limits, checkpoints, .. } = recorded;
@@ -152,7 +152,7 @@ impl Volume<'_> {
                 number: *checkpoints + 1,
                 clean,
                 worn_out: status.life != Life::Lasting,
-                seq: pages.seq,
+                seq: pages.seq(),
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
@@ -184,7 +184,7 @@ impl Volume<'_> {
         };
         self.log.recorded.checkpoints += 1;
         self.log.patrol.save();
-        self.log.pages.flash.medium.flush().map_err(device)?;
+        self.log.pages.medium_mut().flush().map_err(device)?;
         self.log.apply_events(&mut self.files)?;
         for block in left {
             self.log.blocks.leave_root(&mut self.log.pages, block)?;
@@ -331,12 +331,11 @@ impl<'c, E: FnMut(&mut Pages<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scr
     type Error = FsError;
 
     fn medium(&mut self) -> &mut Medium<'c> {
-        &mut self.pages.flash.medium
+        self.pages.medium_mut()
     }
 
     fn next_seq(&mut self) -> u64 {
-        self.pages.seq += 1;
-        self.pages.seq - 1
+        self.pages.next_seq()
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {

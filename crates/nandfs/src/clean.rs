@@ -52,7 +52,7 @@ impl Log<'_> {
     /// True if there may be a block that must be emptied at any cost.
     pub(crate) fn has_urgent(&self) -> bool {
         let Blocks { failing, evacuated, .. } = &self.blocks;
-        self.pages.flash.medium.has_tired() || failing.iter().any(|block| !evacuated.contains(block))
+        self.pages.medium().has_tired() || failing.iter().any(|block| !evacuated.contains(block))
     }
 
     /// True if such a block is being emptied.
@@ -83,7 +83,7 @@ impl Log<'_> {
     /// A block that must be emptied at any cost: a program failed in it, ECC is near its limit, or it was read too
     /// often.
     fn urgent(&mut self, files: &mut Files) -> Result<Option<u32>> {
-        while let Some(block) = self.pages.flash.medium.take_tired() {
+        while let Some(block) = self.pages.medium_mut().take_tired() {
             let usage = self.usage(block)?;
             if usage.state != State::Used || usage.valid == 0 || self.roots.holds(block) {
                 continue;

@@ -67,7 +67,7 @@ impl<N> NandFs<N> {
         self.volume.with(|volume| {
             let params = volume.log.params;
             let pages = |bytes: u64| bytes.div_ceil(params.shape.chip_page_bytes() as u64);
-            volume.log.patrol.count_rebuilt(volume.log.pages.flash.medium.rebuilt_pages());
+            volume.log.patrol.count_rebuilt(volume.log.pages.medium().rebuilt_pages());
             Ok(Info {
                 version: VERSION,
                 label: volume.log.recorded.superblock.label.clone(),
@@ -180,7 +180,7 @@ impl<N> NandFs<N> {
 
     /// The chip's counters since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
-        self.volume.with(|volume| Ok(volume.log.pages.flash.medium.stats()))
+        self.volume.with(|volume| Ok(volume.log.pages.medium().stats()))
     }
 
     /// Runs an operation.

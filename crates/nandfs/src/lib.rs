@@ -61,7 +61,6 @@ mod end_of_life;
 mod error;
 mod file;
 mod files;
-mod flash;
 mod fs;
 mod fsync;
 #[cfg(feature = "fuzzing")]

@@ -75,7 +75,7 @@ const RECOVERY_NS: u64 = 10_000_000;
 
 impl Reach {
     fn of(pages: &Pages<'_>) -> Reach {
-        let medium = &pages.flash.medium;
+        let medium = pages.medium();
         // Real chips do not tell their times.
         let limit = RECOVERY_NS.checked_div(medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
         Reach {
@@ -156,7 +156,7 @@ impl Log<'_> {
     /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.find_ends(&mut self.pages.flash.medium).map_err(device)? || self.recorded.clean {
+        if self.roots.find_ends(self.pages.medium_mut()).map_err(device)? || self.recorded.clean {
             self.pages.doubt()?;
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Log<'_> {
                 keep.push(block);
                 continue;
             }
-            self.pages.flash.mark_bad(block)?;
+            self.pages.mark_bad(block)?;
             self.blocks.update(&mut self.pages, block, |usage: &mut Usage| usage.state = State::Bad)?;
         }
         self.blocks.failing.append(&mut keep);

@@ -52,7 +52,7 @@ impl Volume<'_> {
         }
         // Reclaimed blocks become free at the next checkpoint.
         if self.log.blocks.dying.len() >= DYING_SAVED
-            && self.log.pages.window.len() < self.log.reach.window_max / 2
+            && self.log.pages.window().len() < self.log.reach.window_max / 2
         {
             self.make_room(0)?;
             self.checkpoint(false)?;

@@ -151,7 +151,7 @@ impl Volume<'_> {
     fn clean_lean(&mut self, extra: usize) -> Result<()> {
         while !self.room().has_room(extra)
             && self.room().supply() < self.room().blocks_needed(extra) + LEAN_BLOCKS
-            && len32(self.log.pages.window.len()) >= self.room().checkpoint_blocks(0) + LEAN_BLOCKS
+            && self.log.pages.spares() >= self.room().checkpoint_blocks(0) + LEAN_BLOCKS
         {
             self.log.cleaner.lean = true;
             let cleaned = self.log.clean_one(&mut self.files);

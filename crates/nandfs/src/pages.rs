@@ -4,18 +4,18 @@
 //! where to look. Changes of blocks are reported as events, in order, for the block table.
 
 mod across;
+mod chip;
 mod copies;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
-use pumice_flashlog::DOUBTED;
+use pumice_flashlog::{DOUBTED, Medium};
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Timestamp};
 
 use crate::addr::Addr;
 use crate::codec::{byte, len16, len32};
 use crate::error::{Damage, device};
-use crate::flash::Flash;
 use crate::params::Params;
 use crate::promise::{PROMISE_BYTES, Promise, Promised};
 use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
@@ -114,12 +114,12 @@ struct Epoch {
 
 /// The log.
 pub(crate) struct Pages<'c> {
-    pub(crate) flash: Flash<'c>,
+    medium: Medium<'c>,
     params: Params,
     /// Number of the next page programmed.
-    pub(crate) seq: u64,
+    seq: u64,
     heads: Vec<Head>,
-    pub(crate) window: VecDeque<Spare>,
+    window: VecDeque<Spare>,
     events: VecDeque<Event>,
     epoch: Epoch,
     /// The promise that nodes are being written for.
@@ -129,11 +129,11 @@ pub(crate) struct Pages<'c> {
 }
 
 impl Pages<'_> {
-    pub(crate) fn new(flash: Flash<'_>, params: Params, data_heads: usize) -> Pages<'_> {
+    pub(crate) fn new(medium: Medium<'_>, params: Params, data_heads: usize) -> Pages<'_> {
         let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
         heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
         Pages {
-            flash,
+            medium,
             params,
             seq: 1,
             heads,
@@ -144,6 +144,42 @@ impl Pages<'_> {
             taken: Taken::default(),
             copies: Copies::default(),
         }
+    }
+
+    /// The number of the next page.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The same, which is used now.
+    pub(crate) fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq - 1
+    }
+
+    /// Numbers pages from here on, at the least, and leaves so many numbers out.
+    pub(crate) fn number_from(&mut self, seq: u64, left_out: u64) {
+        self.seq = self.seq.max(seq) + left_out;
+    }
+
+    /// Blocks that may be opened.
+    pub(crate) fn window(&self) -> &VecDeque<Spare> {
+        &self.window
+    }
+
+    /// The number of these.
+    pub(crate) fn spares(&self) -> u32 {
+        len32(self.window.len())
+    }
+
+    /// Opens other blocks from here on.
+    pub(crate) fn set_window(&mut self, window: impl IntoIterator<Item = Spare>) {
+        self.window = window.into_iter().collect();
+    }
+
+    /// Takes the last block that heads would take out of the window.
+    pub(crate) fn take_last(&mut self) -> Option<Spare> {
+        self.window.remove(self.own_blocks().saturating_sub(1))
     }
 
     /// Pages since the last checkpoint that recovery would have to read.
@@ -198,7 +234,7 @@ impl Pages<'_> {
 
     /// Memory of the page buffers, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let parity = self.flash.medium.parity_memory();
+        let parity = self.medium.parity_memory();
         (self.heads.len() + 4) * self.params.payload as usize
             + self.window.len() * size_of::<Spare>()
             + parity
@@ -287,7 +323,7 @@ impl Pages<'_> {
 
     /// Ends a block: its parity follows, and it may be cleaned.
     fn seal(&mut self, block: u32) -> Result<(), FsError> {
-        match self.flash.medium.program_parity(block) {
+        match self.medium.program_parity(block) {
             Ok(()) => self.events.push_back(Event::Sealed(block)),
             Err(NandError::ProgramFailed(_)) => self.report_failing(block),
             Err(error) => return Err(device(error)),
@@ -348,13 +384,13 @@ impl Pages<'_> {
 
     /// Erases a block; false if it went bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
-        match self.flash.medium.erase(block) {
+        match self.medium.erase(block) {
             Ok(()) => {
                 self.events.push_back(Event::Erased(block));
                 Ok(true)
             }
             Err(NandError::EraseFailed(_)) => {
-                self.flash.mark_bad(block)?;
+                self.mark_bad(block)?;
                 self.events.push_back(Event::Bad(block));
                 Ok(false)
             }
@@ -383,19 +419,20 @@ impl Pages<'_> {
         self.window.len().saturating_sub(DOUBTED)
     }
 
-    /// The window as it is with these blocks more. The last ones stay there, for roots: a mount that was cut can then have
-    /// touched no others, whichever of its records counts.
-    pub(crate) fn window_with(&self, fresh: &[Spare]) -> Vec<Spare> {
+    /// Adds blocks to the window. The last ones stay there, for roots: a mount that was cut can then have touched no others,
+    /// whichever of its records counts.
+    pub(crate) fn add_to_window(&mut self, fresh: &[Spare]) {
+        let own = self.own_blocks();
+        let left = self.window.split_off(own);
+        self.window.extend(fresh.iter().copied().chain(left));
+    }
+
+    /// The window with these blocks, as a record names it: whoever goes on from there erases the last blocks again, which a
+    /// cut may have touched.
+    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
         let mut window: Vec<Spare> = self.window.iter().copied().collect();
         let own = self.own_blocks();
         window.splice(own..own, fresh.iter().copied());
-        window
-    }
-
-    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have
-    /// touched.
-    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
-        let mut window = self.window_with(fresh);
         window.iter_mut().rev().take(DOUBTED).for_each(|spare| spare.erased = false);
         window
     }
@@ -409,7 +446,7 @@ impl Pages<'_> {
                 break;
             }
             spare.erased = false;
-            left -= usize::from(!self.flash.is_bad(spare.block)?);
+            left -= usize::from(!self.medium.is_bad(spare.block).map_err(device)?);
         }
         Ok(())
     }
@@ -489,7 +526,7 @@ impl Pages<'_> {
             debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
             let page = params.page(block, index);
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
-            let done = self.flash.program(page, &tag, &mut open.payload);
+            let done = chip::program(&mut self.medium, &params.tags, page, &tag, &mut open.payload);
             self.seq += 1;
             self.taken.pages += 1;
             match done {
@@ -576,7 +613,7 @@ impl Pages<'_> {
             }
             (desc, part(&head.payload, head.descs.len()).ok_or(not_there)?)
         } else {
-            let found = self.flash.read(page)?;
+            let found = self.read_page(page)?;
             let (_, desc) = find(&found.tag.descs).ok_or(not_there)?;
             let count = found.tag.descs.len();
             if let Some(bytes) =

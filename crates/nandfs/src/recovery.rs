@@ -77,7 +77,7 @@ impl Files {
         // The power may have gone while the last commit was programmed. Pages with higher numbers are no proof that it
         // did not: a mount that was cut, too, wrote them behind it.
         if let Some((page, found)) = survey.newest.take() {
-            log.pages.flash.medium.pin(page, found);
+            log.pages.medium_mut().pin(page, found);
         }
         self.avoid_ids(&survey.records);
         let pages = survey.records.iter().map(|record| (&record.tag, record.names.as_ref()));
@@ -111,7 +111,7 @@ impl Files {
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
         // No number is given twice: pages that share cells are torn together, and may be read once more.
         let unnumbered = survey.unread.len() as u64 + u64::from(survey.silent);
-        log.pages.seq = log.pages.seq.max(survey.seq + 1) + unnumbered;
+        log.pages.number_from(survey.seq + 1, unnumbered);
         log.pages.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(log, ino, born);
@@ -403,8 +403,8 @@ impl Log<'_> {
         let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
         for block in open.chain(survey.touched.iter().copied()) {
             let end = self.params.page(block, self.params.pages_per_block - 1);
-            let is_full = self.pages.flash.peek(end)? != Peek::Erased;
-            let medium = &mut self.pages.flash.medium;
+            let is_full = self.pages.peek(end)? != Peek::Erased;
+            let medium = self.pages.medium_mut();
             // One of which copies brought pages back may have lost too many for its own parity.
             if block == last
                 || !is_full
@@ -438,8 +438,8 @@ impl Log<'_> {
             }
         }
         // A record that could not be read may need what it wrote to touched blocks: they are taken last, and not for roots.
-        self.pages.window = survey.untouched.iter().copied().chain(again).collect();
-        self.pages.window.extend(&survey.roots);
+        self.pages
+            .set_window(survey.untouched.iter().copied().chain(again).chain(survey.roots.iter().copied()));
         self.blocks.dying.retain(|block| !survey.touched.contains(block));
         Ok(())
     }

@@ -30,7 +30,6 @@ use crate::addr::Addr;
 use crate::blocks::State;
 use crate::checkpoint_record::{Checkpoint, Fence};
 use crate::error::{Damage, device};
-use crate::flash::Flash;
 use crate::mount::{load, params_of};
 use crate::names::NameRecord;
 use crate::node::Node;
@@ -75,7 +74,7 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     let (mut found, mut unguarded) = (Vec::new(), Vec::new());
     if !volume.log.recorded.clean {
         unguarded = volume.files.recover(&mut volume.log, checkpoint)?;
-        before.follow(&volume.log.pages.window);
+        before.follow(volume.log.pages.window());
         found.extend(
             volume.files.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }),
         );
@@ -108,7 +107,7 @@ fn holds_any<'c>(
 ) -> Result<bool> {
     for index in 0..volume.log.params.pages_per_block {
         let page = volume.log.params.page(block, index);
-        let found = volume.log.pages.flash.medium.read_proved(page).map_err(device)?;
+        let found = volume.log.pages.medium_mut().read_proved(page).map_err(device)?;
         let tag = found.and_then(|found| Tag::of(&found, &volume.log.params.tags));
         if tag.is_some_and(|tag| is_it(volume, &tag)) {
             return Ok(true);
@@ -150,16 +149,16 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
     };
     let heads = superblock.policies.heads(&params);
     let params = superblock.params(params)?;
-    let mut flash = Flash::new(nand, &params);
+    let mut medium = Medium::new(nand, params.shape);
     let has_anchor = roots.is_some();
     let roots = match roots {
         Some(mut roots) => {
-            roots.find_record(&mut flash.medium, params.shape).map_err(device)?;
+            roots.find_record(&mut medium, params.shape).map_err(device)?;
             roots
         }
         None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
     };
-    let log = Pages::new(flash, params, heads.into());
+    let log = Pages::new(medium, params, heads.into());
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
     volume.log.status.read_only = true;
     Ok((volume, has_anchor))
@@ -234,7 +233,7 @@ impl<'c> Repair<'c> {
     /// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
     fn write(&mut self) -> Result<()> {
         let volume = &mut self.volume;
-        let (there, want) = (volume.log.pages.window.len(), volume.room().checkpoint_blocks(0) as usize);
+        let (there, want) = (volume.log.pages.window().len(), volume.room().checkpoint_blocks(0) as usize);
         if there < want {
             let text = format!(
                 "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
@@ -262,7 +261,7 @@ impl<'c> Repair<'c> {
         if !self.rehash {
             return Ok(None);
         }
-        let found = find_records(&mut self.volume.log.pages.flash.medium, |_| true).map_err(device)?;
+        let found = find_records(self.volume.log.pages.medium_mut(), |_| true).map_err(device)?;
         let newest = found.first().map(|record| record.seq);
         let copies = || found.iter().filter(|record| Some(record.seq) == newest);
         copies().for_each(|record| self.before.need(record.block));
@@ -307,7 +306,7 @@ impl<'c> Repair<'c> {
         let in_table = |nid: &u32| is_known && lost.binary_search(nid).is_err();
         let rebuilt = scan.nodes.iter().filter(|(nid, _)| !in_table(nid));
         self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
-        self.volume.log.pages.seq = self.volume.log.pages.seq.max(scan.seq + SEQ_GAP);
+        self.volume.log.pages.number_from(scan.seq + SEQ_GAP, 0);
         for (nid, addr) in &self.nodes {
             self.volume.files.nodes.ids.avoid(*nid);
             self.volume.files.nodes.set_addr(*nid, *addr);

@@ -74,7 +74,7 @@ impl<'a, 'c> Room<'a, 'c> {
     }
 
     pub(crate) fn has_room(&self, extra: usize) -> bool {
-        len32(self.log.pages.window.len()) >= self.blocks_needed(extra)
+        self.log.pages.spares() >= self.blocks_needed(extra)
     }
 
     pub(crate) fn out_of_room(&self, extra: usize) -> FsError {
@@ -82,7 +82,7 @@ impl<'a, 'c> Room<'a, 'c> {
             Errno::NoSpace,
             alloc::format!(
                 "no block can be reclaimed ({} of {} blocks in the window, {} free, {} candidates)",
-                self.log.pages.window.len(),
+                self.log.pages.spares(),
                 self.blocks_needed(extra),
                 self.log.blocks.free,
                 self.log.blocks.candidates.pool.len()
@@ -101,7 +101,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Blocks of the window beyond those that a call needs that writes so many bytes.
     pub(crate) fn spare_blocks(&self, extra: usize) -> u32 {
-        len32(self.log.pages.window.len()).saturating_sub(self.blocks_needed(extra))
+        self.log.pages.spares().saturating_sub(self.blocks_needed(extra))
     }
 
     /// True if cleaning is so far behind that it hastens.
@@ -183,7 +183,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Bytes that the host's disk has left for users; none if it cannot be full.
     pub(crate) fn host_room(&self) -> Result<Option<u64>> {
-        let room = host::room(&self.log.pages.flash.medium)?;
+        let room = host::room(self.log.pages.medium())?;
         Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.log.params.payload)))
     }
 
@@ -323,7 +323,7 @@ impl<'a, 'c> Room<'a, 'c> {
 impl Files {
     /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
     pub(crate) fn check_host(&mut self, log: &mut Log<'_>, extra: usize, call: Call) -> Result<()> {
-        let Some(room) = host::room(&log.pages.flash.medium)? else { return Ok(()) };
+        let Some(room) = host::room(log.pages.medium())? else { return Ok(()) };
         self.nodes.measure();
         call.check(room, Room::of(log, self).checkpoint_pages(extra), self.params.payload)
     }

@@ -69,7 +69,7 @@ impl<'c> Volume<'c> {
         self.files.nodes.table.trim(share);
         self.log.blocks.table.trim(share);
         self.files.cache.trim(self.files.cache.dirty_bytes() + share * 2);
-        self.log.pages.flash.medium.set_kept(share / 2 / self.log.params.payload as usize);
+        self.log.pages.medium_mut().set_kept(share / 2 / self.log.params.payload as usize);
     }
 
     /// True if some cache holds more droppable data than its share.
@@ -87,7 +87,7 @@ impl<'c> Volume<'c> {
 
     /// The chip, given back.
     pub(crate) fn into_chip(self) -> AnyChip<'c> {
-        self.log.pages.flash.medium.into_chip()
+        self.log.pages.into_chip()
     }
 
     /// True if anything changed since the last checkpoint.

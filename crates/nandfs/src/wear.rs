@@ -23,7 +23,7 @@ impl Log<'_> {
         if !self.leveler.is_its_turn(self.pages.taken().blocks) {
             return Ok(());
         }
-        let Some(Spare { block, erased }) = self.pages.window.front().copied() else { return Ok(()) };
+        let Some(Spare { block, erased }) = self.pages.window().front().copied() else { return Ok(()) };
         // One that was erased ahead counts as it was before.
         let worn = self.usage(block)?.erases.saturating_sub(erased.into());
         for _ in 0..LOOK {

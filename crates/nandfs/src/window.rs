@@ -18,7 +18,7 @@ impl Log<'_> {
     /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
     /// the order of the chip, on from where the last search ended.
     pub(crate) fn choose_window(&mut self) -> Result<Vec<Spare>> {
-        let room = self.reach.window_max.saturating_sub(self.pages.window.len());
+        let room = self.reach.window_max.saturating_sub(self.pages.window().len());
         let mut fresh = Vec::new();
         let mut keep = Vec::new();
         for block in core::mem::take(&mut self.blocks.dying) {
@@ -58,10 +58,9 @@ impl Log<'_> {
 
     /// Leaves out the last block of the window that heads would take.
     pub(crate) fn leave_out(&mut self) -> Result<()> {
-        let place = self.pages.own_blocks().saturating_sub(1);
-        let Some(Spare { block, erased: false }) = self.pages.window.remove(place) else { return Ok(()) };
+        let Some(Spare { block, erased: false }) = self.pages.take_last() else { return Ok(()) };
         // The power went after an erase of it had failed.
-        let state = if self.pages.flash.is_bad(block)? { State::Bad } else { State::Dirty };
+        let state = if self.pages.is_bad(block)? { State::Bad } else { State::Dirty };
         self.update(block, |usage| usage.state = state)?;
         Ok(())
     }
@@ -69,7 +68,7 @@ impl Log<'_> {
     fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
         let blocks = self.params.blocks;
         let known: hashbrown::HashSet<u32> =
-            self.pages.window.iter().chain(fresh.iter()).map(|spare| spare.block).collect();
+            self.pages.window().iter().chain(fresh.iter()).map(|spare| spare.block).collect();
         let mut unknown = self.blocks.free.saturating_sub(len32(known.len()));
         for _ in ANCHOR_BLOCKS..blocks {
             if fresh.len() >= room || (unknown == 0 && !self.blocks.lost_dead) {

@@ -41,7 +41,7 @@ impl Check<'_, '_> {
 
     /// The window; doubted blocks, which a cut may have touched, are erased again before use.
     fn window(&self) -> BTreeMap<u32, bool> {
-        self.volume.log.pages.window.iter().map(|spare| (spare.block, spare.erased)).collect()
+        self.volume.log.pages.window().iter().map(|spare| (spare.block, spare.erased)).collect()
     }
 
     fn block(&mut self, block: u32, usage: Usage, tally: &mut Tally) {
@@ -102,7 +102,7 @@ impl Check<'_, '_> {
 
     /// Checks that a block known to be erased looks like it.
     fn erased(&mut self, block: u32) {
-        let peek = self.volume.log.pages.flash.peek(self.params.page(block, 0));
+        let peek = self.volume.log.pages.peek(self.params.page(block, 0));
         if !matches!(peek, Ok(Peek::Erased)) {
             self.found
                 .add("block-not-erased", format!("block {block} counts as erased, its first page is not"));
@@ -120,7 +120,7 @@ impl Check<'_, '_> {
     /// Compares bad-block marks. A block may be marked before a checkpoint can tell: one of the window that could not
     /// be erased, or a failed one that is empty. Anchor blocks are kept track of by their marks alone.
     fn mark(&mut self, block: u32, usage: Usage, tally: &Tally) {
-        let Ok(marked) = self.volume.log.pages.flash.is_bad(block) else { return };
+        let Ok(marked) = self.volume.log.pages.is_bad(block) else { return };
         let early = match usage.state {
             State::Bad | State::Anchor => true,
             State::Failing => usage.valid == 0,
@@ -148,7 +148,7 @@ impl Check<'_, '_> {
                 self.found
                     .add("head-state", format!("block {block} is being filled, but is {:?}", usage.state));
             }
-            let peek = self.volume.log.pages.flash.peek(self.params.page(block, index));
+            let peek = self.volume.log.pages.peek(self.params.page(block, index));
             if !matches!(peek, Ok(Peek::Erased)) {
                 let text = format!("block {block} is to be filled from page {index} on, which is not erased");
                 self.found.add("head-page", text);

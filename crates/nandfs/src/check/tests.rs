@@ -1,6 +1,12 @@
 //! Every code of the checker, provoked: one structure of a sound volume is altered, then a checkpoint is made.
 
-use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    format,
+    string::String,
+    vec,
+    vec::Vec,
+};
 
 use pumice_media::{Faults, Nand, PageId, SimChip};
 use pumice_vfs::{FileKind, Result, XattrMode};
@@ -100,8 +106,12 @@ impl Vol {
         self.log.params.block_of(page)
     }
 
-    fn last_of_window(&mut self) -> &mut Spare {
-        self.log.pages.window.back_mut().unwrap()
+    /// Changes the window; returns the block that `change` names.
+    fn window(&mut self, change: fn(&mut VecDeque<Spare>) -> u32) -> u32 {
+        let mut window = self.log.pages.window().clone();
+        let block = change(&mut window);
+        self.log.pages.set_window(window);
+        block
     }
 
     fn head(&self) -> (u32, u32) {
@@ -314,26 +324,27 @@ const BLOCKS: &[Harm] = &[
         v.usage(block, |usage| usage.state = State::Failing);
     }),
     ("block-lost", |v| {
-        let block = v.log.pages.window.pop_back().unwrap().block;
+        let block = v.window(|window| window.pop_back().unwrap().block);
         v.usage(block, |usage| usage.state = State::Used);
     }),
     ("block-marked", |v| {
         let block = v.data_block();
-        v.log.pages.flash.mark_bad(block).unwrap();
+        v.log.pages.mark_bad(block).unwrap();
     }),
     ("block-unmarked", |v| {
-        let block = v.log.pages.window.pop_back().unwrap().block;
+        let block = v.window(|window| window.pop_back().unwrap().block);
         v.usage(block, |usage| usage.state = State::Bad);
     }),
     ("window-state", |v| {
-        let block = v.last_of_window().block;
+        let block = v.window(|window| window[window.len() - 1].block);
         v.usage(block, |usage| usage.state = State::Used);
     }),
     ("window-erased", |v| {
         // The last ones go to roots, and never count as erased.
-        let first = v.log.pages.window.front_mut().unwrap();
-        first.erased = true;
-        let block = first.block;
+        let block = v.window(|window| {
+            window[0].erased = true;
+            window[0].block
+        });
         v.usage(block, |usage| usage.state = State::Dirty);
     }),
     ("head-state", |v| {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
-use super::Pages;
+use super::{Pages, chip};
 use crate::addr::Addr;
 use crate::codec::{len16, len32};
 use crate::error::{Damage, device};
@@ -118,7 +118,7 @@ impl Pages<'_> {
         for (index, passed) in (0..).zip(passed) {
             let tag = self.tag(kind, &passed.descs, None);
             let page = self.params.page(block, index);
-            let done = self.flash.program(page, &tag, &mut passed.payload);
+            let done = chip::program(&mut self.medium, &self.params.tags, page, &tag, &mut passed.payload);
             self.seq += 1;
             match done {
                 Ok(()) => self.count(&tag),
@@ -140,9 +140,8 @@ impl Pages<'_> {
             if next >= self.params.pages() || self.params.block_of(next) != self.params.block_of(page) {
                 return Err(not_there.into());
             }
+            let len = (usize::from(desc.len) - bytes.len()).min(self.params.payload as usize);
             let is_rest = |found: &Desc| {
-                let left = usize::from(desc.len) - bytes.len();
-                let len = left.min(self.params.payload as usize);
                 let is_of_it = (found.id, found.index) == (desc.id, desc.index);
                 found.kind == ChunkKind::Rest && is_of_it && usize::from(found.len) == len
             };
@@ -150,7 +149,7 @@ impl Pages<'_> {
                 let found = head.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
                 head.payload.get(..found.len.into()).map(<[u8]>::to_vec)
             } else {
-                let found = self.flash.read(next)?;
+                let found = self.read_page(next)?;
                 let first = found.tag.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
                 found.payload().get(..first.len.into()).map(<[u8]>::to_vec)
             };

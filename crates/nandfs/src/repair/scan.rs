@@ -94,7 +94,7 @@ impl Scan {
         for block in ANCHOR_BLOCKS..volume.log.params.blocks {
             for index in 0..volume.log.params.pages_per_block {
                 let page = volume.log.params.page(block, index);
-                let Some(found) = volume.log.pages.flash.medium.read_proved(page).map_err(device)? else {
+                let Some(found) = volume.log.pages.medium_mut().read_proved(page).map_err(device)? else {
                     continue;
                 };
                 scan.seq = scan.seq.max(found.tag.seq);

@@ -58,7 +58,7 @@ impl Repair<'_> {
                 volume.log.blocks.table.set(block, usage.encode());
             }
         }
-        volume.log.pages.window = order.into_iter().map(|block| Spare { block, erased: false }).collect();
+        volume.log.pages.set_window(order.into_iter().map(|block| Spare { block, erased: false }));
         core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| volume.log.distrust(block))
     }
 
@@ -95,7 +95,7 @@ impl Repair<'_> {
                 known.unwrap_or(Usage { stamp: self.volume.log.blocks.clock, ..Usage::default() });
             let is_root = self.volume.log.roots.holds(block) || self.volume.log.pages.holds_copies(block);
             usage.state = match usage.state {
-                _ if self.volume.log.pages.flash.is_bad(block)? && valid == 0 => State::Bad,
+                _ if self.volume.log.pages.is_bad(block)? && valid == 0 => State::Bad,
                 _ if block < ANCHOR_BLOCKS => State::Anchor,
                 State::Failing => State::Failing,
                 _ if valid > 0 || is_root => State::Used,

@@ -1,4 +1,4 @@
-//! Log pages as this file system sees them: chunks with their descriptors, on the medium.
+//! Log pages on the medium: chunks with their descriptors.
 
 use alloc::sync::Arc;
 
@@ -6,8 +6,8 @@ use pumice_flashlog::{Fault, Look, Medium, Page, Peek};
 use pumice_media::{AnyChip, NandError};
 use pumice_vfs::FsError;
 
+use super::Pages;
 use crate::error::{Damage, device};
-use crate::params::Params;
 use crate::tag::{Layout, Tag};
 
 /// A log page that proved itself.
@@ -22,21 +22,26 @@ impl LogPage {
     }
 }
 
-/// The chip.
-pub(crate) struct Flash<'c> {
-    pub(crate) medium: Medium<'c>,
-    tags: Layout,
-}
+impl<'c> Pages<'c> {
+    /// The chip, to be read.
+    pub(crate) fn medium(&self) -> &Medium<'c> {
+        &self.medium
+    }
 
-impl<'c> Flash<'c> {
-    pub(crate) fn new(nand: AnyChip<'c>, params: &Params) -> Flash<'c> {
-        Flash { medium: Medium::new(nand, params.shape), tags: params.tags }
+    /// The same for what guards its blocks, and for the roots.
+    pub(crate) fn medium_mut(&mut self) -> &mut Medium<'c> {
+        &mut self.medium
+    }
+
+    /// The chip, given back.
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
+        self.medium.into_chip()
     }
 
     /// Reads a log page and proves it.
-    pub(crate) fn read(&mut self, page: u32) -> Result<LogPage, FsError> {
+    pub(crate) fn read_page(&mut self, page: u32) -> Result<LogPage, FsError> {
         let found = self.medium.read(page).map_err(Damage::of_page)?;
-        let tag = Tag::of(&found, &self.tags).ok_or(Damage::Page(page))?;
+        let tag = Tag::of(&found, &self.params.tags).ok_or(Damage::Page(page))?;
         if tag.descs.len() > 1 {
             self.medium.keep(page, &found);
         }
@@ -47,9 +52,9 @@ impl<'c> Flash<'c> {
     /// erased.
     pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>, FsError> {
         match self.medium.tag(page) {
-            Ok(tag) => match Tag::decode(&tag, None, &self.tags) {
+            Ok(tag) => match Tag::decode(&tag, None, &self.params.tags) {
                 Some(tag) => Ok(Some(tag)),
-                None => Ok(Some(self.read(page)?.tag)),
+                None => Ok(Some(self.read_page(page)?.tag)),
             },
             Err(Fault::Erased(_)) => Ok(None),
             Err(fault) => Err(Damage::of_page(fault)),
@@ -75,14 +80,20 @@ impl<'c> Flash<'c> {
     pub(crate) fn mark_bad(&mut self, block: u32) -> Result<(), FsError> {
         self.medium.mark_bad(block).map_err(device)
     }
+}
 
-    /// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
-    pub(crate) fn program(&mut self, page: u32, tag: &Tag, payload: &mut [u8]) -> Result<(), NandError> {
-        let (tag, overflow) = tag.encode(&self.tags);
-        let start = payload.len().saturating_sub(overflow.len());
-        if let Some(tail) = payload.get_mut(start..) {
-            tail.copy_from_slice(&overflow);
-        }
-        self.medium.program_counted(page, &tag, payload)
+/// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
+pub(super) fn program(
+    medium: &mut Medium<'_>,
+    tags: &Layout,
+    page: u32,
+    tag: &Tag,
+    payload: &mut [u8],
+) -> Result<(), NandError> {
+    let (tag, overflow) = tag.encode(tags);
+    let start = payload.len().saturating_sub(overflow.len());
+    if let Some(tail) = payload.get_mut(start..) {
+        tail.copy_from_slice(&overflow);
     }
+    medium.program_counted(page, &tag, payload)
 }
