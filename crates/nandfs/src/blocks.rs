@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
 
 use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 
@@ -78,15 +78,9 @@ impl Usage {
         let mut reader = Reader(&raw);
         let mut next = || reader.u32().unwrap_or(0);
         let (valid, stamp, last) = (next(), next(), next());
-        let state = match last >> 24 & 15 {
-            0 => State::Erased,
-            1 => State::Dirty,
-            2 => State::Used,
-            4 => State::Anchor,
-            5 => State::Failing,
-            // A state from nowhere must not be written to.
-            _ => State::Bad,
-        };
+        let states = [State::Erased, State::Dirty, State::Used, State::Bad, State::Anchor, State::Failing];
+        // A state from nowhere must not be written to.
+        let state = states.get((last >> 24 & 15) as usize).copied().unwrap_or(State::Bad);
         let head = u8::try_from(last >> 28).unwrap_or(0);
         let reads = u8::try_from(valid >> 28).unwrap_or(0);
         Usage { state, valid: valid & VALID, reads, stamp, head, erases: last & 0xff_ffff }
@@ -175,7 +169,7 @@ impl Blocks {
             + self.dying.capacity() * 4
     }
 
-    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<Usage, FsError> {
+    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<Usage> {
         Ok(Usage::decode(self.table.get(pages, block)?))
     }
 
@@ -184,7 +178,7 @@ impl Blocks {
         pages: &mut Pages<'_>,
         block: u32,
         change: impl FnOnce(&mut Usage),
-    ) -> Result<Usage, FsError> {
+    ) -> Result<Usage> {
         let before = match self.get(pages, block) {
             Err(_) if matches!(self.trust, Trust::Renewed) => {
                 Usage { state: State::Used, ..Usage::default() }
@@ -218,7 +212,7 @@ impl Blocks {
     }
 
     /// Takes over a page of the table that will be written again; returns its old place.
-    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr> {
         self.table.detach(pages, place).map_err(|error| self.lose(&error))
     }
 
@@ -257,25 +251,25 @@ impl Blocks {
     }
 
     /// Counts a chunk in.
-    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<(), FsError> {
-        let block = self.params.block_of(addr.page);
-        if addr.is_stored() && block < self.params.blocks {
-            self.update(pages, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
-        }
-        Ok(())
+    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<()> {
+        self.count_chunk(pages, addr, u32::saturating_add)
     }
 
     /// Counts a chunk out.
-    pub(crate) fn release(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<(), FsError> {
+    pub(crate) fn release(&mut self, pages: &mut Pages<'_>, addr: Addr) -> Result<()> {
+        self.count_chunk(pages, addr, u32::saturating_sub)
+    }
+
+    fn count_chunk(&mut self, pages: &mut Pages<'_>, addr: Addr, count: fn(u32, u32) -> u32) -> Result<()> {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
-            self.update(pages, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
+            self.update(pages, block, |usage| usage.valid = count(usage.valid, addr.len.into()))?;
         }
         Ok(())
     }
 
     /// Notes that a block of checkpoints was left for another: it holds nothing now.
-    pub(crate) fn leave_root(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<(), FsError> {
+    pub(crate) fn leave_root(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<()> {
         let usage = self.update(pages, block, |usage| usage.valid = 0)?;
         if usage.state == State::Used {
             self.retire(block);
@@ -285,23 +279,23 @@ impl Blocks {
 
     /// Closes a block that was written to the end, or to the place of a power cut: it may be cleaned, or holds nothing
     /// at all.
-    pub(crate) fn close(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<(), FsError> {
+    pub(crate) fn close(&mut self, pages: &mut Pages<'_>, block: u32) -> Result<()> {
         let usage = self.get(pages, block)?;
         match usage.valid {
             _ if usage.state != State::Used => {}
             0 => self.retire(block),
-            _ => {
-                let view = SegmentView { written: 0, invalidated: 0, ..self.view(&usage) };
-                self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, &view);
-            }
+            _ => self.offer_view(block, &SegmentView { written: 0, invalidated: 0, ..self.view(&usage) }),
         }
         Ok(())
     }
 
     /// Offers a block for cleaning that was sealed before the mount, or has left the pool.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
-        let view = self.view(usage);
-        self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, &view);
+        self.offer_view(block, &self.view(usage));
+    }
+
+    fn offer_view(&mut self, block: u32, view: &SegmentView) {
+        self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, view);
     }
 
     /// Takes the next victim out of the pool, the emptiest if only room counts; `None` if none is worth it.
@@ -325,29 +319,24 @@ impl Blocks {
     }
 
     /// Takes note of events of blocks; hands back the chunks that moved.
-    pub(crate) fn observe(&mut self, pages: &mut Pages<'_>) -> Result<Vec<Moved>, FsError> {
+    pub(crate) fn observe(&mut self, pages: &mut Pages<'_>) -> Result<Vec<Moved>> {
         let mut moved = Vec::new();
         while let Some(event) = pages.next_event() {
             let clock = self.clock;
+            let mut update = |block: u32, change: &dyn Fn(&mut Usage)| self.update(pages, block, change);
             match event {
                 Event::Erased(block) => {
-                    let change = |usage: &mut Usage| {
-                        *usage = Usage { state: State::Erased, erases: usage.erases + 1, ..Usage::default() };
-                    };
-                    self.update(pages, block, change)?;
+                    update(block, &|usage| *usage = Usage { erases: usage.erases + 1, ..Usage::default() })?;
                 }
                 Event::Bad(block) => {
-                    self.update(pages, block, |usage| (usage.state, usage.valid) = (State::Bad, 0))?;
+                    update(block, &|usage| (usage.state, usage.valid) = (State::Bad, 0))?;
                 }
                 Event::Opened(block, head) => {
-                    let change = |usage: &mut Usage| {
-                        (usage.state, usage.stamp, usage.head) = (State::Used, clock, head);
-                    };
-                    self.update(pages, block, change)?;
+                    update(block, &|it| (it.state, it.stamp, it.head) = (State::Used, clock, head))?;
                 }
                 Event::Sealed(block) => self.close(pages, block)?,
                 Event::Failing(block) => {
-                    self.update(pages, block, |usage| usage.state = State::Failing)?;
+                    update(block, &|usage| usage.state = State::Failing)?;
                     self.candidates.pool.remove(block);
                     self.failing.push(block);
                 }

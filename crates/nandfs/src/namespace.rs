@@ -170,6 +170,14 @@ impl Volume<'_> {
         Ok(())
     }
 
+    /// A directory came or went below another.
+    fn relink(&mut self, dir: u32, count: fn(u32, u32) -> u32) -> Result<()> {
+        let inode = self.files.inode_mut(&mut self.log, dir)?;
+        inode.nlink = count(inode.nlink, 1);
+        self.names.touch(dir, RELINKED);
+        Ok(())
+    }
+
     /// Makes an inode under a new name.
     pub(crate) fn create_node(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>) -> Result<u32> {
         self.files.check_new(&mut self.log, dir, name)?;
@@ -180,9 +188,7 @@ impl Volume<'_> {
             return Err(error);
         }
         if new.kind == FileKind::Dir {
-            let parent = self.files.inode_mut(&mut self.log, dir)?;
-            parent.nlink = parent.nlink.saturating_add(1);
-            self.names.touch(dir, RELINKED);
+            self.relink(dir, u32::saturating_add)?;
         }
         self.names.change(dir, name, Some((ino, new.kind)));
         self.names.touch(ino, MADE);
@@ -242,9 +248,7 @@ impl Volume<'_> {
         let gone = inode.nlink == 0;
         self.names.touch(ino, MOVED);
         if is_dir {
-            let parent = self.files.inode_mut(&mut self.log, dir)?;
-            parent.nlink = parent.nlink.saturating_sub(1);
-            self.names.touch(dir, RELINKED);
+            self.relink(dir, u32::saturating_sub)?;
         }
         match gone {
             true if self.files.held.contains_key(&ino) => {
@@ -340,12 +344,8 @@ impl Volume<'_> {
         inode.ctime = now;
         (inode.parent, inode.name) = (to, name.to_vec());
         if kind == FileKind::Dir && from != to {
-            let parent = self.files.inode_mut(&mut self.log, from)?;
-            parent.nlink = parent.nlink.saturating_sub(1);
-            let parent = self.files.inode_mut(&mut self.log, to)?;
-            parent.nlink = parent.nlink.saturating_add(1);
-            self.names.touch(from, RELINKED);
-            self.names.touch(to, RELINKED);
+            self.relink(from, u32::saturating_sub)?;
+            self.relink(to, u32::saturating_add)?;
         }
         self.names.change(to, name, Some((ino, kind)));
         for ino in [ino, from, to] {

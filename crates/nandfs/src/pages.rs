@@ -11,7 +11,7 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use pumice_flashlog::{DOUBTED, Medium};
 use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError, Timestamp};
+use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::codec::{byte, len16, len32};
@@ -273,7 +273,7 @@ impl Pages<'_> {
 
     /// Moves on to the next page that may be programmed, in another block if this one has none, unless a page is being
     /// filled.
-    fn open_page(&mut self, head: usize) -> Result<(), FsError> {
+    fn open_page(&mut self, head: usize) -> Result<()> {
         let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
         if !open.descs.is_empty() {
             return Ok(());
@@ -298,7 +298,7 @@ impl Pages<'_> {
     }
 
     /// Ends a block before it is full, if a head is filling it.
-    pub(crate) fn leave(&mut self, block: u32) -> Result<(), FsError> {
+    pub(crate) fn leave(&mut self, block: u32) -> Result<()> {
         let at = |head: &Head| head.place.is_some_and(|(open, _)| open == block);
         let Some(head) = self.heads.iter().position(at) else { return Ok(()) };
         self.program(head, None)?;
@@ -311,7 +311,7 @@ impl Pages<'_> {
     }
 
     /// Ends all blocks before they are full on a volume with parity, so that all live data has it.
-    pub(crate) fn leave_all(&mut self) -> Result<(), FsError> {
+    pub(crate) fn leave_all(&mut self) -> Result<()> {
         if self.params.shape.parity() == 0 {
             return Ok(());
         }
@@ -322,7 +322,7 @@ impl Pages<'_> {
     }
 
     /// Ends a block: its parity follows, and it may be cleaned.
-    fn seal(&mut self, block: u32) -> Result<(), FsError> {
+    fn seal(&mut self, block: u32) -> Result<()> {
         match self.medium.program_parity(block) {
             Ok(()) => self.events.push_back(Event::Sealed(block)),
             Err(NandError::ProgramFailed(_)) => self.report_failing(block),
@@ -348,17 +348,17 @@ impl Pages<'_> {
     }
 
     /// Takes the next block of the window, erasing it if need be.
-    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
+    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32> {
         // Strictly in order: recovery must know which blocks may have been touched last.
         self.take(byte(len32(head)), VecDeque::pop_front)
     }
 
     /// Takes the last block of the window for roots, likewise.
-    pub(crate) fn take_root_block(&mut self) -> Result<u32, FsError> {
+    pub(crate) fn take_root_block(&mut self) -> Result<u32> {
         self.take(ROOT_HEAD, VecDeque::pop_back)
     }
 
-    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32, FsError> {
+    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32> {
         loop {
             let Some(spare) = next(&mut self.window) else {
                 return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
@@ -383,7 +383,7 @@ impl Pages<'_> {
     }
 
     /// Erases a block; false if it went bad.
-    pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
+    pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
         match self.medium.erase(block) {
             Ok(()) => {
                 self.events.push_back(Event::Erased(block));
@@ -399,7 +399,7 @@ impl Pages<'_> {
     }
 
     /// Erases one of so many next blocks of the window, or of so many last ones, that waits for it; false if none does.
-    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool, FsError> {
+    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool> {
         let behind = self.window.len().saturating_sub(last);
         let waits = |(place, spare): (usize, &Spare)| (place < next || place >= behind) && !spare.erased;
         let Some(place) = self.window.iter().enumerate().position(waits) else { return Ok(false) };
@@ -439,7 +439,7 @@ impl Pages<'_> {
 
     /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
     /// mount that was cut passed them over.
-    pub(crate) fn doubt(&mut self) -> Result<(), FsError> {
+    pub(crate) fn doubt(&mut self) -> Result<()> {
         let mut left = DOUBTED;
         for spare in self.window.iter_mut().rev() {
             if left == 0 {
@@ -452,7 +452,7 @@ impl Pages<'_> {
     }
 
     /// Adds a chunk to the page that a head is filling and returns its address.
-    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
+    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr> {
         let (payload, tags) = (self.params.payload as usize, self.params.tags);
         // Pages of nodes and names end an fsync, and then have to hold the promise of the page before.
         let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
@@ -476,7 +476,7 @@ impl Pages<'_> {
     }
 
     /// Puts bytes with their descriptor on the page that a head is filling; returns the page, and the offset on it.
-    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16), FsError> {
+    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16)> {
         let params = self.params;
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
@@ -505,7 +505,7 @@ impl Pages<'_> {
     ///
     /// If the chip says that the program failed, the page goes to a new block and its chunks are reported
     /// as moved.
-    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
         self.program_page(head, commit)?;
         if let Some(open) = self.heads.get_mut(head) {
             open.passed.clear();
@@ -514,7 +514,7 @@ impl Pages<'_> {
     }
 
     /// The same for a page after which earlier ones may be needed once more.
-    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
         let params = self.params;
         loop {
             let Some(open) = self.heads.get(head) else { return Ok(()) };
@@ -558,7 +558,7 @@ impl Pages<'_> {
         }
     }
 
-    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
+    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<()> {
         self.report_failing(block);
         let place = self.move_passed(head)?;
         self.resume(head, Some(place));
@@ -589,7 +589,7 @@ impl Pages<'_> {
         kind: ChunkKind,
         id: u32,
         take: impl FnOnce(&[u8], Desc) -> T,
-    ) -> Result<T, FsError> {
+    ) -> Result<T> {
         let Addr { page, offset, len } = addr;
         let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));
         let goes_on = self.params.packs && kind.is_block();
@@ -634,7 +634,7 @@ impl Pages<'_> {
         ino: u32,
         index: u32,
         take: impl FnOnce(&[u8], ChunkKind) -> T,
-    ) -> Result<T, FsError> {
+    ) -> Result<T> {
         let taken = self.read_as(addr, ChunkKind::Data, ino, |bytes, desc| {
             (desc.index == index).then(|| take(bytes, desc.kind))
         })?;
@@ -642,12 +642,7 @@ impl Pages<'_> {
     }
 
     /// The same with the whole descriptor.
-    pub(crate) fn read<T>(
-        &mut self,
-        addr: Addr,
-        want: &Desc,
-        take: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, FsError> {
+    pub(crate) fn read<T>(&mut self, addr: Addr, want: &Desc, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
         let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
             (desc.index == want.index).then(|| take(bytes))
         })?;

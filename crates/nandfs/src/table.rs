@@ -6,7 +6,7 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_vfs::FsError;
+use pumice_vfs::Result;
 
 use crate::addr::Addr;
 use crate::codec::len32;
@@ -116,7 +116,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The entry at `key`.
-    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, key: u32) -> Result<[u8; E], FsError> {
+    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, key: u32) -> Result<[u8; E]> {
         if let Some(entry) = self.overlay.get(&key) {
             return Ok(*entry);
         }
@@ -133,7 +133,7 @@ impl<const E: usize> Table<E> {
 
     /// Keys on a page of the lowest level with all zeros in their entries, as of the last write of changes to the
     /// pages.
-    pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>, FsError> {
+    pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>> {
         let first = index.saturating_mul(self.per_leaf());
         let used: Vec<u32> = match self.page(pages, 0, index)? {
             Some(bytes) => used_in::<E>(bytes).collect(),
@@ -184,7 +184,7 @@ impl<const E: usize> Table<E> {
         pages: &mut Pages<'_>,
         level: u8,
         index: u32,
-    ) -> Result<Option<&mut Vec<u8>>, FsError> {
+    ) -> Result<Option<&mut Vec<u8>>> {
         self.tick += 1;
         if !self.cache.contains_key(&(level, index)) {
             let addr = self.addr_of(pages, level, index)?;
@@ -202,7 +202,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The same, made of zeros if none was ever written.
-    fn page_or_new(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<&mut Vec<u8>, FsError> {
+    fn page_or_new(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<&mut Vec<u8>> {
         self.page(pages, level, index)?;
         let (length, used) = (self.page_bytes as usize, self.tick);
         let page = self.cache.entry((level, index));
@@ -210,7 +210,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The place of a page on the chip.
-    pub(crate) fn addr_of(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr_of(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<Addr> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
             let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
@@ -233,7 +233,7 @@ impl<const E: usize> Table<E> {
         level: u8,
         index: u32,
         addr: Addr,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         if level + 1 >= self.height {
             if let Some(root) = self.roots.get_mut(index as usize) {
                 *root = addr;
@@ -262,7 +262,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Takes over a page that will be written again; returns its old place.
-    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr> {
         let (level, index) = place;
         let old = self.addr_of(pages, level, index)?;
         if old.is_stored() {
@@ -275,7 +275,7 @@ impl<const E: usize> Table<E> {
 
     /// Puts the overlay into the pages in memory and makes the table high enough for it. Entries of unreadable pages
     /// stay in the overlay.
-    pub(crate) fn absorb_overlay(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
+    pub(crate) fn absorb_overlay(&mut self, pages: &mut Pages<'_>) -> Result<()> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
         let Some((highest, _)) = entries.last().copied() else { return Ok(()) };
@@ -295,7 +295,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Adds a level: the pages under the roots hang under its first page from now on.
-    fn grow(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
+    fn grow(&mut self, pages: &mut Pages<'_>) -> Result<()> {
         let none = vec![Addr::NONE; self.roots.len()];
         let old = core::mem::replace(&mut self.roots, none);
         self.height += 1;
@@ -309,7 +309,7 @@ impl<const E: usize> Table<E> {
 
     /// The next page to write, lowest level first. An empty one has no bytes and is not written: it lies nowhere from
     /// here on.
-    pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>, FsError> {
+    pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
         let mut bytes = self.page_or_new(pages, level, index)?.clone();
@@ -322,7 +322,7 @@ impl<const E: usize> Table<E> {
 
     /// Takes a level away that leads to no more pages than there are roots; returns the address of the only root's
     /// page. Nothing may wait to be written.
-    pub(crate) fn lower(&mut self, pages: &mut Pages<'_>) -> Result<Option<Addr>, FsError> {
+    pub(crate) fn lower(&mut self, pages: &mut Pages<'_>) -> Result<Option<Addr>> {
         debug_assert!(!self.is_dirty(), "pages of the table wait to be written");
         let Some((top, others)) = self.roots.split_first().filter(|_| self.height > 0) else {
             return Ok(None);

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, Result};
 
 use super::{Pages, chip};
 use crate::addr::Addr;
@@ -33,7 +33,7 @@ impl Pages<'_> {
         desc: Desc,
         bytes: &[u8],
         most: usize,
-    ) -> Result<Addr, FsError> {
+    ) -> Result<Addr> {
         let is_full = |left: usize, count: usize| count > most || left < LEAST;
         let (left, count) = self.left(head);
         if is_full(left, count) {
@@ -80,7 +80,7 @@ impl Pages<'_> {
     }
 
     /// Programs the page that a head is filling; its last chunk goes on in the next.
-    fn pass(&mut self, head: usize) -> Result<(), FsError> {
+    fn pass(&mut self, head: usize) -> Result<()> {
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let begins = open.descs.last().is_some_and(|desc| desc.kind != ChunkKind::Rest);
         let (payload, descs) = (open.payload.clone(), open.descs.clone());
@@ -96,7 +96,7 @@ impl Pages<'_> {
 
     /// A fresh erase block for the page that a head is filling, and the index in it: behind the pages of the chunk that
     /// goes on there, which are programmed once more.
-    pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32), FsError> {
+    pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32)> {
         loop {
             let fresh = self.take_block(head)?;
             let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
@@ -114,7 +114,7 @@ impl Pages<'_> {
     }
 
     /// Programs pages at the start of an erase block; false if one cannot be.
-    fn program_passed(&mut self, kind: LogKind, passed: &mut [Passed], block: u32) -> Result<bool, FsError> {
+    fn program_passed(&mut self, kind: LogKind, passed: &mut [Passed], block: u32) -> Result<bool> {
         for (index, passed) in (0..).zip(passed) {
             let tag = self.tag(kind, &passed.descs, None);
             let page = self.params.page(block, index);
@@ -132,7 +132,7 @@ impl Pages<'_> {
     }
 
     /// Adds the parts in the pages behind `page` to the start of a chunk.
-    pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<(), FsError> {
+    pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<()> {
         let mut next = page;
         while bytes.len() < desc.len.into() {
             next += 1;

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use pumice_flashlog::{Fault, Look, Medium, Page, Peek};
 use pumice_media::{AnyChip, NandError};
-use pumice_vfs::FsError;
+use pumice_vfs::Result;
 
 use super::Pages;
 use crate::error::{Damage, device};
@@ -39,9 +39,9 @@ impl<'c> Pages<'c> {
     }
 
     /// Reads a log page and proves it.
-    pub(crate) fn read_page(&mut self, page: u32) -> Result<LogPage, FsError> {
+    pub(crate) fn read_page(&mut self, page: u32) -> Result<LogPage> {
         let found = self.medium.read(page).map_err(Damage::of_page)?;
-        let tag = Tag::of(&found, &self.params.tags).ok_or(Damage::Page(page))?;
+        let tag = Tag::of(&found, &self.params.tags).ok_or(Damage::Page(Fault::Unproved(page)))?;
         if tag.descs.len() > 1 {
             self.medium.keep(page, &found);
         }
@@ -50,7 +50,7 @@ impl<'c> Pages<'c> {
 
     /// The chunks of a page by its tag alone if that lies in the spare area, not proved then; none if the page is
     /// erased.
-    pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>, FsError> {
+    pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>> {
         match self.medium.tag(page) {
             Ok(tag) => match Tag::decode(&tag, None, &self.params.tags) {
                 Some(tag) => Ok(Some(tag)),
@@ -62,22 +62,22 @@ impl<'c> Pages<'c> {
     }
 
     /// Looks at the start of a tag.
-    pub(crate) fn peek(&mut self, page: u32) -> Result<Peek, FsError> {
+    pub(crate) fn peek(&mut self, page: u32) -> Result<Peek> {
         self.medium.peek(page).map_err(device)
     }
 
     /// The next programmed page of a block, from `index` on, with the result of a look at it.
-    pub(crate) fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, FsError> {
+    pub(crate) fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>> {
         self.medium.next_programmed(block, index).map_err(device)
     }
 
     /// True if the block carries a bad-block mark.
-    pub(crate) fn is_bad(&mut self, block: u32) -> Result<bool, FsError> {
+    pub(crate) fn is_bad(&mut self, block: u32) -> Result<bool> {
         self.medium.is_bad(block).map_err(device)
     }
 
     /// Puts a bad-block mark on a block.
-    pub(crate) fn mark_bad(&mut self, block: u32) -> Result<(), FsError> {
+    pub(crate) fn mark_bad(&mut self, block: u32) -> Result<()> {
         self.medium.mark_bad(block).map_err(device)
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn program(
     page: u32,
     tag: &Tag,
     payload: &mut [u8],
-) -> Result<(), NandError> {
+) -> core::result::Result<(), NandError> {
     let (tag, overflow) = tag.encode(tags);
     let start = payload.len().saturating_sub(overflow.len());
     if let Some(tail) = payload.get_mut(start..) {

@@ -8,7 +8,7 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use pumice_media::NandError;
-use pumice_vfs::FsError;
+use pumice_vfs::Result;
 
 use super::{Event, Pages, ROOT_HEAD};
 use crate::error::device;
@@ -33,7 +33,7 @@ pub(super) struct Copies {
 impl Pages<'_> {
     /// Protects the pages behind a promise before it is given: they are brought back if some of them die, whether the
     /// power fails or not. All pages must have been programmed.
-    pub(crate) fn protect(&mut self) -> Result<(), FsError> {
+    pub(crate) fn protect(&mut self) -> Result<()> {
         if self.params.copy_blocks == 0 {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Pages<'_> {
     }
 
     /// Copies the parity of a block; false if the program failed.
-    fn copy(&mut self, block: u32) -> Result<bool, FsError> {
+    fn copy(&mut self, block: u32) -> Result<bool> {
         let has_room = |(_, number): &(u32, u32)| *number < self.params.shape.copies();
         let (other, number) = match self.copies.next.filter(has_room) {
             Some(next) => next,
@@ -79,7 +79,7 @@ impl Pages<'_> {
     }
 
     /// Takes a block for copies, and marks its first page so.
-    fn begin_copies(&mut self) -> Result<u32, FsError> {
+    fn begin_copies(&mut self) -> Result<u32> {
         loop {
             let block = self.take_block(ROOT_HEAD.into())?;
             let tag = pumice_flashlog::Tag { kind: COPIES, flags: 0, seq: self.next_seq(), body: Vec::new() };
