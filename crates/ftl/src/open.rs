@@ -171,9 +171,7 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
 }
 
 impl<'c> Server<'c> {
-    /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
-    /// copy. The start goes by the checkpoint if nothing was written since, and else also by the headers of segments
-    /// since then. It goes by the headers alone if the checkpoint cannot be read.
+    /// The start of [`crate::Ftl::open`].
     pub(crate) fn open(mut nand: AnyChip<'c>, options: OpenOptions) -> Result<Server<'c>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;

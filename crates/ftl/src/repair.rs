@@ -156,16 +156,12 @@ impl Server<'_> {
             Start::Recovered | Start::Headers => self.checkpoint_unsure(false)?,
         }
         for block in &fixes.empty {
-            if self.log.segments.get(*block).state == State::Sealed
-                && self.log.policies.selector.remove(*block)
-            {
+            if self.log.take_sealed(*block) {
                 self.clean_victim(*block)?;
             }
         }
         for block in &fixes.bad {
-            if self.log.segments.get(*block).state == State::Sealed
-                && self.log.policies.selector.remove(*block)
-            {
+            if self.log.take_sealed(*block) {
                 self.move_out(*block)?;
                 self.commit()?;
             }

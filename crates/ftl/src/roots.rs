@@ -47,8 +47,7 @@ impl Server<'_> {
             let is_part = self.log.recorded.record.segments.contains(&block) || self.map.log.holds(block);
             let is_needed = self.log.recorded.roots.holds(block) || is_part;
             if self.log.segments.get(block).state == State::Checkpoint && !is_needed {
-                self.log.segments.change(block, |segment| segment.state = State::Free);
-                self.log.hand_back(block);
+                self.log.give_back([block]);
             }
         }
     }
@@ -179,8 +178,7 @@ impl Server<'_> {
                     if self.log.segments.get(block).state == State::Checkpoint
                         && !self.log.recorded.roots.holds(block)
                     {
-                        self.log.segments.change(block, |segment| segment.state = State::Free);
-                        self.log.hand_back(block);
+                        self.log.give_back([block]);
                     }
                 }
                 self.log.check_wear();

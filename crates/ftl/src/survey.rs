@@ -122,8 +122,7 @@ impl Surveyor<'_, '_> {
             return Ok(false);
         }
         let Some(before) = trim.tag.before.as_ref() else { return Ok(true) };
-        let medium = self.shape.medium;
-        let place = Place { block: medium.block_of(before.page), index: medium.index_of(before.page) };
+        let place = self.shape.place_of(before.page);
         if place.block >= self.shape.blocks {
             return Ok(true);
         }

@@ -27,8 +27,7 @@ impl Unsure {
     pub(crate) fn name(&mut self, shape: &Shape, raw: &[RawUnsure]) {
         let pages = raw.iter().map(|raw| (raw.page.get(), raw.sequence.get()));
         let pages = pages.filter(|(page, _)| *page < shape.blocks * shape.medium.pages());
-        let place = |page| Place { block: shape.medium.block_of(page), index: shape.medium.index_of(page) };
-        self.named = pages.map(|(page, sequence)| (place(page), sequence)).collect();
+        self.named = pages.map(|(page, sequence)| (shape.place_of(page), sequence)).collect();
         self.held.clear();
     }
 
