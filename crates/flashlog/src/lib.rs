@@ -18,6 +18,9 @@
 
 extern crate alloc;
 
+/// The result of an operation on the chip.
+pub type Result<T, E = pumice_media::NandError> = core::result::Result<T, E>;
+
 mod anchor;
 mod audit;
 mod found;

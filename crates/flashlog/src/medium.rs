@@ -12,6 +12,7 @@ use core::fmt;
 use hashbrown::{HashMap, HashSet};
 use pumice_media::{AnyChip, BlockId, Nand, NandError, NandStats, ReadOutcome};
 
+use crate::Result;
 use crate::sampler::Sampler;
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{Stripes, word};
@@ -177,7 +178,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Makes all programmed pages outlive a crash of the host.
-    pub fn flush(&mut self) -> Result<(), NandError> {
+    pub fn flush(&mut self) -> Result<()> {
         self.nand.flush()
     }
 
@@ -238,13 +239,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Reads one part of a superpage, several times if ECC gives up. The buffers hold the chip's bytes.
-    fn read_part(
-        &mut self,
-        place: Place,
-        part: u32,
-        data: &mut [u8],
-        spare: &mut [u8],
-    ) -> Result<(), NandError> {
+    fn read_part(&mut self, place: Place, part: u32, data: &mut [u8], spare: &mut [u8]) -> Result<()> {
         let (block, _) = place;
         let at = self.shape.chip_page_at(place, part);
         let mut reads = 1;
@@ -265,11 +260,11 @@ impl<'c> Medium<'c> {
     }
 
     /// A superpage as the chip gives it.
-    pub fn read_raw(&mut self, page: u32) -> Result<RawPage, NandError> {
+    pub fn read_raw(&mut self, page: u32) -> Result<RawPage> {
         self.read_place(self.shape.place(page))
     }
 
-    fn read_place(&mut self, place: Place) -> Result<RawPage, NandError> {
+    fn read_place(&mut self, place: Place) -> Result<RawPage> {
         let shape = self.shape;
         let mut data = vec![0; shape.data_bytes()];
         let mut spare = vec![0; shape.spare_bytes()];
@@ -352,7 +347,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Reads a superpage; none if it is erased or proves nothing.
-    pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+    pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
         match self.read(page) {
             Ok(found) => Ok(Some(found)),
             Err(Fault::Chip(error)) => Err(error),
@@ -383,23 +378,23 @@ impl<'c> Medium<'c> {
     }
 
     /// True if every byte of a superpage reads as erased.
-    pub fn is_blank(&mut self, page: u32) -> Result<bool, NandError> {
+    pub fn is_blank(&mut self, page: u32) -> Result<bool> {
         Ok(self.read_raw(page)?.is_blank)
     }
 
     /// Programs a superpage; `payload` has its full length.
-    pub fn program(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
+    pub fn program(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<()> {
         let mut head = tag.encode(&self.shape);
         seal(&self.shape, page, payload, &mut head);
         self.program_raw(page, payload, &head)
     }
 
     /// Programs a superpage with these bytes, sealed or not.
-    pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+    pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<()> {
         self.program_place(self.shape.place(page), payload, head)
     }
 
-    fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+    fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<()> {
         let shape = self.shape;
         debug_assert_eq!(payload.len(), shape.payload(), "a payload of another length");
         let signature =
@@ -413,13 +408,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Programs the parts of a superpage; the end of the spare area gets the signature.
-    fn program_parts(
-        &mut self,
-        place: Place,
-        data: &[u8],
-        head: &[u8],
-        signature: &[u8],
-    ) -> Result<(), NandError> {
+    fn program_parts(&mut self, place: Place, data: &[u8], head: &[u8], signature: &[u8]) -> Result<()> {
         let shape = self.shape;
         let mut spare = head.to_vec();
         spare.resize(shape.spare_bytes() - signature.len(), 0xff);
@@ -432,18 +421,18 @@ impl<'c> Medium<'c> {
     }
 
     /// Erases a block.
-    pub fn erase(&mut self, block: u32) -> Result<(), NandError> {
+    pub fn erase(&mut self, block: u32) -> Result<()> {
         self.forget_block(block);
         self.nand.erase(BlockId(block))
     }
 
     /// True if the block carries a bad-block mark.
-    pub fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+    pub fn is_bad(&mut self, block: u32) -> Result<bool> {
         self.nand.is_bad(BlockId(block))
     }
 
     /// Marks a block bad; a mark that fails is no news on a bad block.
-    pub fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+    pub fn mark_bad(&mut self, block: u32) -> Result<()> {
         self.forget_block(block);
         match self.nand.mark_bad(BlockId(block)) {
             Ok(()) | Err(NandError::ProgramFailed(_) | NandError::EraseFailed(_)) => Ok(()),
