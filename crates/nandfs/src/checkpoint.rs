@@ -264,10 +264,10 @@ impl Log<'_> {
             while let Some(Page { level, index, desc, bytes }) =
                 files.nodes.table.next_dirty(&mut self.pages)?
             {
-                let old = files.nodes.table.addr_of(&mut self.pages, level, index)?;
+                let old = files.nodes.table.addr_of(&mut self.pages, (level, index))?;
                 self.release(old)?;
                 let addr = self.append_page(files, desc, &bytes)?;
-                files.nodes.table.set_addr(&mut self.pages, level, index, addr)?;
+                files.nodes.table.set_addr(&mut self.pages, (level, index), addr)?;
             }
             self.program(files, META, None)?;
             if files.nodes.table.is_dirty() {
@@ -307,10 +307,10 @@ impl Log<'_> {
             while let Some(Page { level, index, desc, bytes }) =
                 self.blocks.table.next_dirty(&mut self.pages)?
             {
-                let old = self.blocks.table.addr_of(&mut self.pages, level, index)?;
+                let old = self.blocks.table.addr_of(&mut self.pages, (level, index))?;
                 self.release(old)?;
                 let addr = self.append_page(files, desc, &bytes)?;
-                self.blocks.table.set_addr(&mut self.pages, level, index, addr)?;
+                self.blocks.table.set_addr(&mut self.pages, (level, index), addr)?;
             }
             self.program(files, META, None)?;
             if !self.blocks.table.is_dirty() {

@@ -418,7 +418,7 @@ impl<N> FileSystem for NandFs<N> {
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         self.tidy(dir, |volume, dir| {
             let to_dir = volume.files.known(&mut volume.log, to_dir)?;
-            volume.rename_node(dir, name, to_dir, to_name, mode)
+            volume.rename_node((dir, name), (to_dir, to_name), mode)
         })
     }
 

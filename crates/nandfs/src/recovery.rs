@@ -381,7 +381,7 @@ impl Files {
                 self.losses.add_new(ino, parent);
                 return Ok(());
             }
-            self.dir_insert(log, parent, &name, ino, kind)?;
+            self.dir_insert(log, (parent, &name), (ino, kind))?;
             let inode = self.inode(log, ino)?;
             let born = inode.btime;
             let dir = self.inode_mut(log, parent)?;

@@ -26,11 +26,11 @@ fn walk<const E: usize>(table: &mut Table<E>, pages: &mut Pages<'_>, mut each: i
     for level in (0..table.height).rev() {
         let mut below = Vec::new();
         for index in row {
-            let addr = table.addr_of(pages, level, index).unwrap_or(Addr::NONE);
+            let addr = table.addr_of(pages, (level, index)).unwrap_or(Addr::NONE);
             if addr == Addr::NONE {
                 continue;
             }
-            let read = table.page(pages, level, index).map(|_| ());
+            let read = table.page(pages, (level, index)).map(|_| ());
             match &read {
                 Ok(()) if level == 0 => below.push(index),
                 Ok(()) => below.extend(children(index, table.per_inner())),

@@ -268,7 +268,7 @@ const NAMES: &[Harm] = &[
     ("directory-circle", |v| {
         let (top, below) = (v.at("dir"), v.at("dir/below"));
         v.files.dir_remove(&mut v.log, ROOT, b"dir").unwrap();
-        v.files.dir_insert(&mut v.log, below, b"top", top, FileKind::Dir).unwrap();
+        v.files.dir_insert(&mut v.log, (below, b"top"), (top, FileKind::Dir)).unwrap();
     }),
     ("inode-lost", |v| {
         let dir = v.at("dir");
@@ -281,15 +281,17 @@ const NAMES: &[Harm] = &[
     }),
     ("orphan-name", |v| {
         let ino = v.at("dir/small");
-        v.files.dir_insert(&mut v.log, ORPHANS, b"misnamed", ino, FileKind::File).unwrap();
+        v.files.dir_insert(&mut v.log, (ORPHANS, b"misnamed"), (ino, FileKind::File)).unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/small");
-        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::File).unwrap();
+        v.files
+            .dir_insert(&mut v.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, FileKind::File))
+            .unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/below");
-        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::Dir).unwrap();
+        v.files.dir_insert(&mut v.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, FileKind::Dir)).unwrap();
     }),
 ];
 

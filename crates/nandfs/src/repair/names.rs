@@ -124,7 +124,7 @@ impl Repair<'_> {
             let names = self.tree.names.get(&dir).cloned();
             debug_assert!(names.is_some(), "directory {dir} would be emptied");
             for Name { bytes, ino, kind, .. } in names.unwrap_or_default() {
-                self.volume.files.dir_insert(&mut self.volume.log, dir, &bytes, ino, kind)?;
+                self.volume.files.dir_insert(&mut self.volume.log, (dir, &bytes), (ino, kind))?;
             }
         }
         let mut links: alloc::collections::BTreeMap<u32, u32> = alloc::collections::BTreeMap::new();
