@@ -41,7 +41,7 @@ mod tag;
 pub use anchor::{Anchor, OWN_MAX, PAIRING_BITS};
 pub use audit::RootFlaw;
 pub use found::{FoundRecord, find_records};
-pub use medium::{Fault, Look, Medium, Page, Peek, RawPage, SIGNATURE_BYTES};
+pub use medium::{Fault, Look, Medium, Page, Peek, READS_MOST, RawPage, SIGNATURE_BYTES};
 pub use pace::Pace;
 pub use page_code::{NoRoom, PageCode, SoftwareCode};
 pub use pumice_ecc::MOST_PARITY;

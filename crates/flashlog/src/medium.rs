@@ -26,6 +26,11 @@ use signatures::signature;
 const KEPT_MIN: usize = 4;
 /// The most erase blocks remembered at a time because their ECC is near its limit.
 const TIRED_MOST: usize = 64;
+/// One read in so many is charged to its erase block.
+const SAMPLED: u32 = 1024;
+/// Charged reads after which a block is to be emptied, about 15,000. Single-level parts stand 100,000 reads of a block
+/// and more, others some ten thousand; the deviation of the count is a quarter.
+pub const READS_MOST: u8 = 15;
 /// Looks at a page that ECC gives up on before it counts as unreadable: some chips read better the next time.
 const READS: u32 = 3;
 
@@ -107,6 +112,8 @@ pub struct Medium<'c> {
     /// The most places from a programmed page to the next one.
     reach: u32,
     turn: u64,
+    /// The sequence number of the next page.
+    seq: u64,
     tired: Vec<u32>,
     sampler: Sampler,
     corrected_bits: u64,
@@ -131,6 +138,7 @@ impl<'c> Medium<'c> {
             pinned: None,
             reach: shape.reach(),
             turn: 0,
+            seq: 1,
             tired: Vec::new(),
             sampler: Sampler::off(),
             corrected_bits: 0,
@@ -159,6 +167,27 @@ impl<'c> Medium<'c> {
     /// The same chip for a while in superpages of another shape.
     pub fn shaped(&mut self, shape: Shape) -> Medium<'_> {
         Medium::new(AnyChip::lend(&mut self.nand), shape)
+    }
+
+    /// The sequence number of the next page.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The same, which is used now.
+    pub fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq - 1
+    }
+
+    /// Leaves numbers out: the next one is `seq` at the least, and `more` behind that.
+    pub fn number_from(&mut self, seq: u64, more: u64) {
+        self.seq = self.seq.max(seq) + more;
+    }
+
+    /// Starts over with this number, as a checkpoint tells it.
+    pub fn set_seq(&mut self, seq: u64) {
+        self.seq = seq;
     }
 
     /// The chip's counters.
@@ -203,9 +232,9 @@ impl<'c> Medium<'c> {
         }
     }
 
-    /// Draws one in `every` reads of a page or spare area at random, from `seed`, and notes its block.
-    pub fn sample_reads(&mut self, every: u32, seed: u64) {
-        self.sampler = Sampler::new(every, seed);
+    /// Draws one in so many reads of a page or spare area at random from here on, and notes its block.
+    pub fn watch_reads(&mut self) {
+        self.sampler = Sampler::new(SAMPLED, self.seq);
     }
 
     /// True if blocks wait to be told.

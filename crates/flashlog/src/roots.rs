@@ -39,9 +39,6 @@ pub trait Keeper<'c> {
     /// The medium.
     fn medium(&mut self) -> &mut Medium<'c>;
 
-    /// The sequence number of the next page.
-    fn next_seq(&mut self) -> u64;
-
     /// Erased blocks for records, or none.
     fn take_blocks(&mut self) -> Result<Taken, Self::Error>;
 
@@ -419,7 +416,7 @@ impl Roots {
 
     /// Writes an anchor. The ends must be found.
     pub fn write_anchor<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
-        let seq = keeper.next_seq();
+        let seq = keeper.medium().next_seq();
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
         match self.rings.write(&mut keeper.medium().shaped(shape), &self.anchor, seq) {
             Ok(true) => Ok(()),
@@ -487,7 +484,7 @@ fn next_record<'c, K: Keeper<'c>>(
     let mut payload = keeper.record(left)?;
     debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
     payload.resize(shape.payload(), 0);
-    Ok((payload, keeper.next_seq()))
+    Ok((payload, keeper.medium().next_seq()))
 }
 
 /// Writes a record into both blocks; false if either does not hold it.

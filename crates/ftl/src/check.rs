@@ -18,12 +18,13 @@ use crate::error::Result;
 use crate::findings::{Finding, Findings};
 use crate::layout::Kind;
 use crate::record::Record;
-use crate::recover::{Replayed, Trust};
+use crate::replaying::Replayed;
 use crate::seek::{Sought, seek};
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::status::Mode;
+use crate::trust::Trust;
 
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]

@@ -220,7 +220,7 @@ impl Server<'_> {
         let state = RawState {
             magic: CHECKPOINT_MAGIC.into(),
             clock: self.log.clock.into(),
-            sequence: self.log.flash.sequence.into(),
+            sequence: self.log.flash.medium.seq().into(),
             user_writes: self.log.status.counters.user_writes.into(),
             copied: self.log.status.counters.copied.into(),
             erases: self.log.status.counters.erases.into(),
@@ -239,7 +239,7 @@ impl Server<'_> {
             changed: self.map.table.changed().into(),
             unsure: self.log.aftermath.unsure.encode(&self.log.shape),
         };
-        let sequence = self.log.flash.sequence;
+        let sequence = self.log.flash.medium.seq();
         let mut writer = Writer {
             flash: &mut self.log.flash,
             shape: self.log.shape,

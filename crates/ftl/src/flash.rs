@@ -35,8 +35,6 @@ impl Found {
 pub(crate) struct Flash<'c> {
     pub(crate) medium: Medium<'c>,
     shape: Shape,
-    /// Sequence number of the next page.
-    pub(crate) sequence: u64,
     /// The page of blocks or trims that was programmed last.
     before: Option<Before>,
     /// All pages programmed so far are promised, and the next page says so.
@@ -45,19 +43,7 @@ pub(crate) struct Flash<'c> {
 
 impl<'c> Flash<'c> {
     pub(crate) fn new(nand: AnyChip<'c>, shape: Shape) -> Flash<'c> {
-        Flash {
-            medium: Medium::new(nand, shape.medium),
-            shape,
-            sequence: 1,
-            before: None,
-            is_promised: false,
-        }
-    }
-
-    /// The number of the next page.
-    pub(crate) fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
-        self.sequence - 1
+        Flash { medium: Medium::new(nand, shape.medium), shape, before: None, is_promised: false }
     }
 
     /// The summary in a page, if there is a proved one.

@@ -148,7 +148,7 @@ impl Server<'_> {
         let medium = self.log.shape.medium;
         self.map.table.pages().flatten().for_each(|page| self.map.log.add(medium.block_of(page)));
         self.log.clock = loaded.state.clock.get();
-        self.log.flash.sequence = loaded.state.sequence.get();
+        self.log.flash.medium.set_seq(loaded.state.sequence.get());
         let count = |count: U64| count.get().min(COUNT_MOST);
         self.log.status.counters = Counters {
             user_writes: count(loaded.state.user_writes),

@@ -84,7 +84,7 @@ impl Log<'_> {
             first: (*first).into(),
             reserved: [0; 4],
         };
-        let tag = Tag::plain(Kind::Map, self.flash.sequence);
+        let tag = Tag::plain(Kind::Map, self.flash.medium.seq());
         let mut sum = vec![0; self.shape.payload() - size_of::<RawLeaf>()];
         let mut put = |index: u32, raw: RawLeaf, bytes: &[u8]| {
             let mut payload = raw.as_bytes().to_vec();

@@ -29,7 +29,7 @@ impl Log<'_> {
     fn pass_over(&mut self, head: &mut Head) -> bool {
         let Some(next) = self.shape.medium.next_safe(head.index, head.kept) else { return false };
         while head.index < next {
-            let sequence = self.flash.next_sequence();
+            let sequence = self.flash.medium.next_seq();
             head.pass(&self.shape, sequence);
         }
         true
@@ -50,7 +50,7 @@ impl Log<'_> {
         self.pass_over(&mut head);
         if head.index > head.kept {
             // No page has the number before that of the next: a start looks at that one's record of the page before.
-            self.flash.next_sequence();
+            self.flash.medium.next_seq();
             self.flash.promise();
         }
         // Passed-over pages need no summary.
@@ -65,7 +65,7 @@ impl Log<'_> {
         Tag {
             kind,
             class,
-            sequence: self.flash.next_sequence(),
+            sequence: self.flash.medium.next_seq(),
             erases,
             opened,
             entries,

@@ -97,3 +97,9 @@ impl Unsure {
         self.held.iter().find_map(|held| Some((find(held)?, held)))
     }
 }
+
+/// Pages of a segment up to a place, with it.
+pub(crate) fn pages_through(place: Place) -> u16 {
+    debug_assert!(place.index < u16::MAX.into(), "a segment has more pages than its count can say");
+    u16::try_from(place.index + 1).unwrap_or(u16::MAX)
+}

@@ -152,7 +152,7 @@ impl Volume<'_> {
                 number: *checkpoints + 1,
                 clean,
                 worn_out: status.life != Life::Lasting,
-                seq: pages.seq(),
+                seq: pages.medium().seq(),
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
@@ -332,10 +332,6 @@ impl<'c, E: FnMut(&mut Pages<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scr
 
     fn medium(&mut self) -> &mut Medium<'c> {
         self.pages.medium_mut()
-    }
-
-    fn next_seq(&mut self) -> u64 {
-        self.pages.next_seq()
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {

@@ -102,7 +102,7 @@ impl Files {
 
     /// Adds an inode, born now, and notes that it is new.
     pub(crate) fn add_inode(&mut self, log: &mut Log<'_>, inode: Inode) -> Result<u32> {
-        let inode = crate::nodes::inode_node(inode.born_at(log.pages.seq()));
+        let inode = crate::nodes::inode_node(inode.born_at(log.pages.medium().seq()));
         let nid = self.nodes.add(&mut log.pages, inode)?;
         *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
         Ok(nid)

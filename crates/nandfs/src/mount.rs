@@ -247,9 +247,9 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.files.data_blocks = checkpoint.data_blocks;
     volume.log.patrol = Patrol::resume(checkpoint.rounds);
     volume.log.blocks.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
-    volume.log.pages.number_from(checkpoint.seq + 1, 0);
+    volume.log.pages.medium_mut().number_from(checkpoint.seq + 1, 0);
     if !volume.log.status.read_only {
-        volume.log.watch_reads();
+        volume.log.pages.medium_mut().watch_reads();
     }
     volume.files.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
     volume.files.nodes.inodes = checkpoint.inodes;

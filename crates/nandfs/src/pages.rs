@@ -116,8 +116,6 @@ struct Epoch {
 pub(crate) struct Pages<'c> {
     medium: Medium<'c>,
     params: Params,
-    /// Number of the next page programmed.
-    seq: u64,
     heads: Vec<Head>,
     window: VecDeque<Spare>,
     events: VecDeque<Event>,
@@ -135,7 +133,6 @@ impl Pages<'_> {
         Pages {
             medium,
             params,
-            seq: 1,
             heads,
             window: VecDeque::new(),
             events: VecDeque::new(),
@@ -144,22 +141,6 @@ impl Pages<'_> {
             taken: Taken::default(),
             copies: Copies::default(),
         }
-    }
-
-    /// The number of the next page.
-    pub(crate) fn seq(&self) -> u64 {
-        self.seq
-    }
-
-    /// The same, which is used now.
-    pub(crate) fn next_seq(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq - 1
-    }
-
-    /// Numbers pages from here on, at the least, and leaves so many numbers out.
-    pub(crate) fn number_from(&mut self, seq: u64, left_out: u64) {
-        self.seq = self.seq.max(seq) + left_out;
     }
 
     /// Blocks that may be opened.
@@ -225,7 +206,7 @@ impl Pages<'_> {
         let is_needed = is_promised || !(self.params.shape.is_paired() || self.epoch.ahead);
         let usual = if is_needed { kind } else { LogKind::Unpromised };
         let log = self.epoch.aside.unwrap_or(usual);
-        Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
+        Tag { log, seq: self.medium.seq(), commit, turn, before: self.epoch.before, descs: descs.to_vec() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -527,7 +508,7 @@ impl Pages<'_> {
             let page = params.page(block, index);
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
             let done = chip::program(&mut self.medium, &params.tags, page, &tag, &mut open.payload);
-            self.seq += 1;
+            self.medium.next_seq();
             self.taken.pages += 1;
             match done {
                 Ok(()) => {

@@ -6,7 +6,7 @@
 //! checkpoint, so that it goes on after a remount. It stops while there is something to move: the blocks behind it need
 //! nothing any more.
 
-use pumice_flashlog::{Fault, Rounds};
+use pumice_flashlog::{Fault, READS_MOST, Rounds};
 use pumice_vfs::Result;
 
 use crate::blocks::State;
@@ -22,19 +22,7 @@ const PAGES: u32 = 32;
 /// Erase blocks with nothing in them that one call passes at the most.
 const BLOCKS: u32 = 256;
 
-/// One read in so many is charged to its erase block.
-const SAMPLED: u32 = 1024;
-/// Charged reads after which a block is moved, about 15,000. Single-level parts stand 100,000 reads of a block and
-/// more, others some ten thousand; the deviation of the count is a quarter.
-const READS_MOST: u8 = 15;
-
 impl Log<'_> {
-    /// Has reads of erase blocks counted.
-    pub(crate) fn watch_reads(&mut self) {
-        let seed = self.pages.seq();
-        self.pages.medium_mut().sample_reads(SAMPLED, seed);
-    }
-
     /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
         self.is_relieving() || self.pages.medium().has_tired() || self.pages.medium().has_samples()

@@ -111,7 +111,7 @@ impl Files {
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
         // No number is given twice: pages that share cells are torn together, and may be read once more.
         let unnumbered = survey.unread.len() as u64 + u64::from(survey.silent);
-        log.pages.number_from(survey.seq + 1, unnumbered);
+        log.pages.medium_mut().number_from(survey.seq + 1, unnumbered);
         log.pages.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(log, ino, born);

@@ -306,7 +306,7 @@ impl<'c> Repair<'c> {
         let in_table = |nid: &u32| is_known && lost.binary_search(nid).is_err();
         let rebuilt = scan.nodes.iter().filter(|(nid, _)| !in_table(nid));
         self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
-        self.volume.log.pages.number_from(scan.seq + SEQ_GAP, 0);
+        self.volume.log.pages.medium_mut().number_from(scan.seq + SEQ_GAP, 0);
         for (nid, addr) in &self.nodes {
             self.volume.files.nodes.ids.avoid(*nid);
             self.volume.files.nodes.set_addr(*nid, *addr);

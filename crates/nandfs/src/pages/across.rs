@@ -119,7 +119,7 @@ impl Pages<'_> {
             let tag = self.tag(kind, &passed.descs, None);
             let page = self.params.page(block, index);
             let done = chip::program(&mut self.medium, &self.params.tags, page, &tag, &mut passed.payload);
-            self.seq += 1;
+            self.medium.next_seq();
             match done {
                 Ok(()) => self.count(&tag),
                 Err(NandError::ProgramFailed(_)) => return Ok(false),

@@ -82,7 +82,12 @@ impl Pages<'_> {
     fn begin_copies(&mut self) -> Result<u32> {
         loop {
             let block = self.take_block(ROOT_HEAD.into())?;
-            let tag = pumice_flashlog::Tag { kind: COPIES, flags: 0, seq: self.next_seq(), body: Vec::new() };
+            let tag = pumice_flashlog::Tag {
+                kind: COPIES,
+                flags: 0,
+                seq: self.medium.next_seq(),
+                body: Vec::new(),
+            };
             let payload = vec![0; self.params.payload as usize];
             match self.medium.program(self.params.page(block, 0), &tag, &payload) {
                 Ok(()) => {
