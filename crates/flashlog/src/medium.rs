@@ -82,6 +82,17 @@ impl fmt::Display for Fault {
 
 impl core::error::Error for Fault {}
 
+impl Fault {
+    /// Nothing in place of a page that is erased or cannot be read.
+    pub fn readable<T>(found: Result<T, Fault>) -> Result<Option<T>> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(Fault::Chip(error)) => Err(error),
+            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
+        }
+    }
+}
+
 impl From<NandError> for Fault {
     fn from(error: NandError) -> Fault {
         Fault::Chip(error)
@@ -377,11 +388,7 @@ impl<'c> Medium<'c> {
 
     /// Reads a superpage; none if it is erased or proves nothing.
     pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
-        match self.read(page) {
-            Ok(found) => Ok(Some(found)),
-            Err(Fault::Chip(error)) => Err(error),
-            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
-        }
+        Fault::readable(self.read(page))
     }
 
     /// Keeps a page that was read, in place of the one that was not used for longest.
@@ -453,6 +460,15 @@ impl<'c> Medium<'c> {
     pub fn erase(&mut self, block: u32) -> Result<()> {
         self.forget_block(block);
         self.nand.erase(BlockId(block))
+    }
+
+    /// Erases a block, or marks it bad if that fails; false then.
+    pub fn renew(&mut self, block: u32) -> Result<bool> {
+        match self.erase(block) {
+            Ok(()) => Ok(true),
+            Err(NandError::EraseFailed(_)) => self.mark_bad(block).map(|()| false),
+            Err(error) => Err(error),
+        }
     }
 
     /// True if the block carries a bad-block mark.

@@ -283,14 +283,7 @@ fn write_ring(
 
 /// Erases a block; false if it is bad.
 pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool> {
-    if medium.is_bad(block)? {
-        return Ok(false);
-    }
-    match medium.erase(block) {
-        Ok(()) => Ok(true),
-        Err(NandError::EraseFailed(_)) => medium.mark_bad(block).map(|()| false),
-        Err(error) => Err(error),
-    }
+    Ok(!medium.is_bad(block)? && medium.renew(block)?)
 }
 
 /// Good blocks of a ring.

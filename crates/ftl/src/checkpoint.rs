@@ -155,7 +155,10 @@ impl Server<'_> {
             self.log.segments.change(block, |segment| segment.trims = false);
         }
         self.map.release_map(&mut self.log)?;
-        self.turn_over_roots()?;
+        // Before they are full, just after a checkpoint, when the old ones are free.
+        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) {
+            self.turn_over_roots()?;
+        }
         if clean && !self.log.recorded.record.clean {
             // The cleaner had to make room for the record.
             return self.write_checkpoint(true);
@@ -267,10 +270,9 @@ impl Server<'_> {
         writer.finish()
     }
 
-    /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
-    /// free.
-    fn turn_over_roots(&mut self) -> Result<()> {
-        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) && self.log.policies.wear.free() >= 2 {
+    /// Leaves the segments of records for others, as long as two are free, for full roots may need them.
+    pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
+        if self.log.policies.wear.free() >= 2 {
             self.log.recorded.roots.turn_over();
             self.write_record(self.log.recorded.record.clean)?;
         }

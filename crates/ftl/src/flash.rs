@@ -90,11 +90,8 @@ impl<'c> Flash<'c> {
 
     /// The tag of a page by its spare bytes, without proof of its entries; `None` if there is none that makes sense.
     pub(crate) fn tag_hint(&mut self, place: Place) -> Result<Option<Tag>> {
-        match self.medium.tag(self.shape.page(place)) {
-            Ok(tag) => Ok(Tag::decode(&self.shape, &tag)),
-            Err(Fault::Chip(error)) => Err(error.into()),
-            Err(_) => Ok(None),
-        }
+        let tag = Fault::readable(self.medium.tag(self.shape.page(place)))?;
+        Ok(tag.and_then(|tag| Tag::decode(&self.shape, &tag)))
     }
 
     /// The tag of a page that ECC gives up on, by its spare area, if that can be read; only its header is proved.

@@ -246,12 +246,7 @@ impl Server<'_> {
     /// Writes the checkpoint, its records and the anchors to other segments.
     fn move_roots(&mut self) -> Result<()> {
         self.checkpoint()?;
-        // As long as there are two, for full roots may need them.
-        if self.log.policies.wear.free() >= 2 {
-            self.log.recorded.roots.turn_over();
-            self.write_record(self.log.recorded.record.clean)?;
-        }
-        Ok(())
+        self.turn_over_roots()
     }
 }
 

@@ -28,6 +28,8 @@ use crate::check::findings::Findings;
 use crate::check::known::Known;
 use crate::check::known::Place;
 use crate::codec::size;
+use crate::files::Files;
+use crate::log::Log;
 use crate::mount;
 use crate::options::{MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
@@ -38,7 +40,8 @@ const CACHE: usize = 2 << 20;
 
 /// A check at work.
 struct Check<'p, 'c> {
-    volume: Volume<'c>,
+    log: Log<'c>,
+    files: Files,
     params: Params,
     found: Findings,
     /// Bytes of chunks that something points at, for each erase block.
@@ -60,20 +63,21 @@ struct Check<'p, 'c> {
 /// Checks the volume on a chip. Fails only if there is none, or no state of it can be found.
 pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckReport> {
     let mut found = Findings::default();
-    let volume = load(nand, &mut found)?;
-    let params = volume.log.params;
+    let Volume { log, files, .. } = load(nand, &mut found)?;
+    let params = log.params;
     // With losses, not all pointers to chunks were read.
-    let lost = volume.files.losses().len();
+    let lost = files.losses().len();
     let mut check = Check {
         report: CheckReport {
-            recovered: !volume.log.recorded.clean,
-            newest_page: volume.files.losses.newest,
+            recovered: !log.recorded.clean,
+            newest_page: files.losses.newest,
             ..CheckReport::default()
         },
         // Every node is looked at twice, every erase block once.
-        total: 2 * u64::from(volume.files.nodes.end()) + u64::from(params.blocks),
+        total: 2 * u64::from(files.nodes.end()) + u64::from(params.blocks),
         live: vec![0; params.blocks as usize],
-        volume,
+        log,
+        files,
         params,
         found,
         known: BTreeMap::new(),

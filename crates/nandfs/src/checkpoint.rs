@@ -97,7 +97,7 @@ impl Volume<'_> {
         self.files.nodes.checkpointed();
         self.log.recorded.clean = clean;
         self.log.bury_failing()?;
-        self.trim();
+        self.files.trim(&mut self.log);
         Ok(())
     }
 

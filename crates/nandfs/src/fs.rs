@@ -195,7 +195,7 @@ impl<N> NandFs<N> {
     /// Runs an operation that changes nothing.
     fn see<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
         self.with(|volume| {
-            volume.look();
+            volume.files.look(&mut volume.log);
             work(volume)
         })
     }

@@ -74,6 +74,7 @@ mod log;
 mod losses;
 mod maintain;
 mod mapping;
+mod memory;
 mod mount;
 mod moving;
 mod names;

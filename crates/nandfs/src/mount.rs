@@ -265,7 +265,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.blocks.lost_dead = checkpoint.lost_dead;
     (volume.log.blocks.table.roots, volume.log.blocks.table.height) = checkpoint.block_roots.clone();
     volume.log.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
-    volume.trim();
+    volume.files.trim(&mut volume.log);
     volume.log.pages.set_window(checkpoint.window.iter().copied());
     volume.log.pages.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {

@@ -79,12 +79,7 @@ impl Files {
         let empty = Inode::directory(dir, perm, links, now);
         let NewNode { kind, uid, gid, .. } = *new;
         let inode = Inode { kind, uid, gid, rdev, name: name.to_vec(), xattr, ..empty };
-        let ino = self.add_inode(log, inode)?;
-        if let Err(error) = self.write_file(log, ino, 0, new.target) {
-            self.destroy(log, ino)?;
-            return Err(error);
-        }
-        Ok(ino)
+        self.add_filled(log, inode, new.target)
     }
 
     /// The inode that a rename leaves under the old name, if any; no name leads to it yet.

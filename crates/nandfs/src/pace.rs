@@ -20,10 +20,12 @@ impl Volume<'_> {
         if self.log.reach.reads + self.log.pages.scan_pages() > self.log.reach.limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.files.cache.dirty_bytes() > self.files.memory.budget / 8 * 5 {
+        if self.files.is_laden(&self.log)
+            && self.files.cache.dirty_bytes() > self.files.memory.budget() / 8 * 5
+        {
             self.spill_cache()?;
         }
-        if self.is_laden() {
+        if self.files.is_laden(&self.log) {
             self.checkpoint(false)?;
         }
         if !self.room().has_room(extra) {
@@ -63,7 +65,7 @@ impl Volume<'_> {
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.files.memory.budget / 2;
+        let target = self.files.memory.budget() / 2;
         self.files.write_back_from(
             &mut self.log,
             (0, 0),

@@ -365,18 +365,9 @@ impl Pages<'_> {
 
     /// Erases a block; false if it went bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
-        match self.medium.erase(block) {
-            Ok(()) => {
-                self.events.push_back(Event::Erased(block));
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => {
-                self.mark_bad(block)?;
-                self.events.push_back(Event::Bad(block));
-                Ok(false)
-            }
-            Err(error) => Err(device(error)),
-        }
+        let erased = self.medium.renew(block).map_err(device)?;
+        self.events.push_back(if erased { Event::Erased(block) } else { Event::Bad(block) });
+        Ok(erased)
     }
 
     /// Erases one of so many next blocks of the window, or of so many last ones, that waits for it; false if none does.

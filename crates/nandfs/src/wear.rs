@@ -69,7 +69,7 @@ impl Volume<'_> {
                 (sum, count) = (sum + u64::from(usage.erases), count + 1);
             }
             if block % 4096 == 0 {
-                self.trim();
+                self.files.trim(&mut self.log);
             }
         }
         let mean = sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok());

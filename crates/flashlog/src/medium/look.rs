@@ -91,10 +91,6 @@ impl Medium<'_> {
 
     /// Kind and sequence number of a superpage that is read whole and proves itself without the help of parity.
     pub fn look_proved(&mut self, page: u32) -> Result<Look> {
-        match self.prove_raw(page) {
-            Ok((found, _)) => Ok(Some((found.tag.kind, found.tag.seq))),
-            Err(Fault::Chip(error)) => Err(error),
-            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
-        }
+        Ok(Fault::readable(self.prove_raw(page))?.map(|(found, _)| (found.tag.kind, found.tag.seq)))
     }
 }

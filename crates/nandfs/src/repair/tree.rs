@@ -27,21 +27,17 @@ impl Repair<'_> {
     pub(super) fn walk(&mut self) -> Result<()> {
         for nid in [ROOT, ORPHANS] {
             let is_there = self.nodes.contains_key(&nid)
-                && self
-                    .volume
-                    .files
-                    .inode(&mut self.volume.log, nid)
-                    .is_ok_and(|inode| inode.kind == FileKind::Dir);
+                && self.files.inode(&mut self.log, nid).is_ok_and(|inode| inode.kind == FileKind::Dir);
             if !is_there {
                 self.tell("root", format!("directory {nid} cannot be read: made anew"));
             }
             // Inodes without names are taken away at once.
             if !is_there || nid == ORPHANS {
                 let perm = if nid == ROOT { 0o755 } else { 0 };
-                let directory = Inode::directory(nid, perm, 2, self.volume.files.now());
+                let directory = Inode::directory(nid, perm, 2, self.files.now());
                 self.nodes.insert(nid, Addr::NONE);
-                self.volume.files.nodes.set_addr(nid, Addr::NONE);
-                self.volume.files.nodes.add_at(nid, inode_node(directory));
+                self.files.nodes.set_addr(nid, Addr::NONE);
+                self.files.nodes.add_at(nid, inode_node(directory));
             }
             self.tree.live.insert(nid);
         }
@@ -90,20 +86,20 @@ impl Repair<'_> {
         let is_known = found.ino >= FIRST_NID && self.nodes.contains_key(&found.ino) && !is_taken;
         let is_meant =
             |inode: &Inode| inode.kind == found.kind && (found.born == 0 || found.born == inode.born());
-        is_known && self.volume.files.inode(&mut self.volume.log, found.ino).is_ok_and(is_meant)
+        is_known && self.files.inode(&mut self.log, found.ino).is_ok_and(is_meant)
     }
 
     /// The names of a directory, as far as its buckets can be read.
     fn read_names(&mut self, dir: u32) -> Result<Vec<Name>> {
         let mut parts = Vec::new();
-        match self.volume.files.inode(&mut self.volume.log, dir)?.body.clone() {
+        match self.files.inode(&mut self.log, dir)?.body.clone() {
             Body::Inline(bytes) => parts.push((None, bytes)),
             Body::Mapped(_) => {
                 let mut at = 0;
-                while let Some((block, addr)) = self.volume.files.map_next(&mut self.volume.log, dir, at)? {
-                    let mut bytes = vec![0; self.volume.log.params.block as usize];
+                while let Some((block, addr)) = self.files.map_next(&mut self.log, dir, at)? {
+                    let mut bytes = vec![0; self.log.params.block as usize];
                     let index = crate::volume::block_index(block)?;
-                    match self.volume.files.read_block(&mut self.volume.log, dir, index, 0, &mut bytes) {
+                    match self.files.read_block(&mut self.log, dir, index, 0, &mut bytes) {
                         Ok(()) => parts.push((Some(addr), bytes)),
                         Err(_) => self.tear(dir),
                     }
@@ -128,8 +124,7 @@ impl Repair<'_> {
         }
         names.sort_by(|a, b| a.bytes.cmp(&b.bytes));
         names.dedup_by(|a, b| a.bytes == b.bytes);
-        if len32(names.len())
-            != u32::try_from(self.volume.files.inode(&mut self.volume.log, dir)?.size).unwrap_or(u32::MAX)
+        if len32(names.len()) != u32::try_from(self.files.inode(&mut self.log, dir)?.size).unwrap_or(u32::MAX)
         {
             self.tear(dir);
         }
@@ -148,7 +143,7 @@ impl Repair<'_> {
     pub(super) fn keep(&mut self, ino: u32) -> Result<()> {
         self.tree.live.insert(ino);
         self.keep_content(ino)?;
-        let hidden = self.volume.files.inode(&mut self.volume.log, ino)?.xattr_ino;
+        let hidden = self.files.inode(&mut self.log, ino)?.xattr_ino;
         if hidden == 0 {
             return Ok(());
         }
@@ -156,7 +151,7 @@ impl Repair<'_> {
             return self.keep_content(hidden);
         }
         self.tell("attributes", format!("extended attributes of inode {ino} cannot be read: dropped"));
-        self.volume.files.inode_mut(&mut self.volume.log, ino)?.xattr_ino = 0;
+        self.files.inode_mut(&mut self.log, ino)?.xattr_ino = 0;
         Ok(())
     }
 
@@ -165,20 +160,19 @@ impl Repair<'_> {
             |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
         self.nodes.contains_key(&hidden)
             && self.may_belong(hidden, ino)
-            && self.volume.files.inode(&mut self.volume.log, hidden).is_ok_and(is_file)
+            && self.files.inode(&mut self.log, hidden).is_ok_and(is_file)
             && self
-                .volume
                 .files
-                .xattr_bytes(&mut self.volume.log, ino)
+                .xattr_bytes(&mut self.log, ino)
                 .is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
     }
 
     fn keep_content(&mut self, ino: u32) -> Result<()> {
-        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         let walk = Walk { ino, is_dir: inode.kind == FileKind::Dir };
         let Body::Mapped(mut map) = inode.body.clone() else { return Ok(()) };
         let blocks = inode.blocks;
-        let shape = self.volume.files.shape();
+        let shape = self.files.shape();
         let before = self.mapped;
         let mut changed = self.keep_pointers(walk, 0, &mut map.direct);
         let Map { class, children, .. } = &mut map;
@@ -188,7 +182,7 @@ impl Repair<'_> {
         }
         let mapped = u32::try_from(self.mapped - before).unwrap_or(u32::MAX);
         if changed || mapped != blocks {
-            let inode = self.volume.files.inode_mut(&mut self.volume.log, ino)?;
+            let inode = self.files.inode_mut(&mut self.log, ino)?;
             (inode.body, inode.blocks) = (Body::Mapped(map), mapped);
         }
         Ok(())
@@ -207,7 +201,7 @@ impl Repair<'_> {
             return Ok(false);
         }
         let Walk { ino, is_dir } = walk;
-        let node = self.volume.files.nodes.current(&mut self.volume.log.pages, *nid);
+        let node = self.files.nodes.current(&mut self.log.pages, *nid);
         let is_known = self.nodes.contains_key(nid) && !self.tree.live.contains(nid);
         let Ok(Node::Index(mut index)) = node else { return Ok(self.cut(walk, nid, start, height)) };
         if !is_known || index.owner != ino || index.height() != height || !self.may_belong(*nid, ino) {
@@ -227,7 +221,7 @@ impl Repair<'_> {
             }
         };
         if changed {
-            *self.volume.files.nodes.index_mut(&mut self.volume.log.pages, *nid)? = index;
+            *self.files.nodes.index_mut(&mut self.log.pages, *nid)? = index;
         }
         Ok(false)
     }
@@ -236,12 +230,12 @@ impl Repair<'_> {
     fn may_belong(&mut self, nid: u32, ino: u32) -> bool {
         let copy = self.scan.as_ref().and_then(|scan| scan.nodes.get(&nid)).copied();
         copy.is_none_or(|copy| {
-            self.volume.files.inode(&mut self.volume.log, ino).is_ok_and(|inode| inode.is_born_by(copy.seq))
+            self.files.inode(&mut self.log, ino).is_ok_and(|inode| inode.is_born_by(copy.seq))
         })
     }
 
     fn cut(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> bool {
-        let span = self.volume.files.shape().span(height);
+        let span = self.files.shape().span(height);
         let Walk { ino, is_dir } = walk;
         self.tell("index", format!("inode {ino}: {span} blocks from {start} on are lost with node {nid}"));
         if is_dir {
@@ -258,9 +252,8 @@ impl Repair<'_> {
         let mut changed = false;
         for (block, addr) in (start..).zip(list) {
             let index = u32::try_from(block).unwrap_or(u32::MAX);
-            let is_lost = self.volume.files.losses.check_block(ino, index).is_err()
-                || (addr.is_stored()
-                    && self.volume.files.prove_block(&mut self.volume.log, *addr, ino, index).is_err());
+            let is_lost = self.files.losses.check_block(ino, index).is_err()
+                || (addr.is_stored() && self.files.prove_block(&mut self.log, *addr, ino, index).is_err());
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
                 if is_dir {
@@ -270,7 +263,7 @@ impl Repair<'_> {
                 (*addr, changed) = (Addr::NONE, true);
             }
             if *addr != Addr::NONE {
-                self.mapped += u64::from(self.volume.log.params.charge(*addr));
+                self.mapped += u64::from(self.log.params.charge(*addr));
                 self.count(*addr);
             }
         }
