@@ -2,13 +2,15 @@
 
 use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
 
+use hashbrown::HashSet;
 use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
+use pumice_flashlog::Roots;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 
-use crate::codec::{Put, Reader};
-use crate::pages::{DATA, Event, Pages};
+use crate::codec::{Put, Reader, len32};
+use crate::pages::{DATA, Event, Pages, Spare};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::table::Table;
 use crate::tag::{ChunkKind, Desc};
@@ -92,33 +94,44 @@ pub(crate) struct Blocks {
     params: Params,
     pub(crate) table: Table<ENTRY>,
     /// Blocks free, erased or not, those of the window included.
-    pub(crate) free: u32,
+    free: u32,
     /// Blocks marked bad.
-    pub(crate) bad: u32,
+    bad: u32,
     /// Blocks that became empty since the last checkpoint; the next one may give them to the window.
-    pub(crate) dying: Vec<u32>,
+    dying: Vec<u32>,
     /// More blocks died than are listed; the table knows which.
-    pub(crate) lost_dead: bool,
+    lost_dead: bool,
     /// Blocks in which a program failed and that still hold something.
-    pub(crate) failing: Vec<u32>,
+    failing: Vec<u32>,
     /// Those of them that cleaning has been through; their remaining data cannot be read.
-    pub(crate) evacuated: BTreeSet<u32>,
+    evacuated: BTreeSet<u32>,
     /// The next place of the search for free blocks.
-    pub(crate) cursor: u32,
-    pub(crate) candidates: Candidates,
+    cursor: u32,
+    candidates: Candidates,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
-    pub(crate) clock: u32,
+    clock: u32,
     trust: Trust,
 }
 
 /// Blocks that cleaning may choose from.
-pub(crate) struct Candidates {
+struct Candidates {
     /// Sealed blocks worth cleaning.
-    pub(crate) pool: CandidatePool,
+    pool: CandidatePool,
     /// Blocks looked at for it since the mount.
-    pub(crate) scanned: u32,
+    scanned: u32,
     /// The rule that chooses the next one.
     rule: Box<dyn Victim + Send>,
+}
+
+/// The words of a checkpoint about the blocks, besides their table.
+pub(crate) struct Told {
+    pub(crate) free: u32,
+    pub(crate) bad: u32,
+    pub(crate) cursor: u32,
+    pub(crate) clock: u32,
+    pub(crate) failing: Vec<u32>,
+    pub(crate) dying: Vec<u32>,
+    pub(crate) lost_dead: bool,
 }
 
 /// Whether the use of all blocks is known.
@@ -158,9 +171,222 @@ impl Blocks {
     }
 
     /// The pool of a chip, with no candidates in it.
-    pub(crate) fn empty_pool(params: &Params) -> CandidatePool {
+    fn empty_pool(params: &Params) -> CandidatePool {
         let limit = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
         CandidatePool::new(limit, params.block_payload())
+    }
+
+    /// Goes on from a checkpoint.
+    pub(crate) fn resume(&mut self, told: Told) {
+        (self.free, self.bad, self.clock) = (told.free, told.bad, told.clock);
+        self.cursor = told.cursor.clamp(ANCHOR_BLOCKS, self.params.blocks - 1);
+        (self.failing, self.dying, self.lost_dead) = (told.failing, told.dying, told.lost_dead);
+    }
+
+    /// The words of a checkpoint, which has room for so many failing blocks, and as many dying ones. Those being `left` must
+    /// not be forgotten if it turns out to be the last.
+    pub(crate) fn tell(&self, left: &[u32], most: usize) -> Told {
+        let Blocks { free, bad, cursor, clock, .. } = *self;
+        let failing = self.failing.iter().take(most).copied().collect();
+        let mut dying: Vec<u32> = left.iter().chain(&self.dying).copied().collect();
+        let lost_dead = self.lost_dead || dying.len() > most;
+        dying.truncate(most);
+        Told { free, bad, cursor, clock, failing, dying, lost_dead }
+    }
+
+    /// Makes the table anew from the use of each block.
+    pub(crate) fn count_anew(&mut self, usages: Vec<Usage>) {
+        self.table = Table::new(ChunkKind::BlockTable, self.params.node, BLOCK_ROOTS);
+        let has = |state: State| (0..).zip(&usages).filter(move |(_, usage)| usage.state == state);
+        self.free = len32(usages.iter().filter(|usage| usage.is_free()).count());
+        self.bad = len32(has(State::Bad).count());
+        self.failing = has(State::Failing).map(|(block, _)| block).collect();
+        self.dying.clear();
+        self.evacuated.clear();
+        (self.lost_dead, self.candidates.scanned) = (false, 0);
+        self.candidates.pool = Blocks::empty_pool(&self.params);
+        for (block, usage) in (0..).zip(usages).filter(|(_, usage)| *usage != Usage::default()) {
+            self.table.set(block, usage.encode());
+        }
+    }
+
+    /// Counts all blocks as free, as an empty table has them.
+    pub(crate) fn begin(&mut self) {
+        self.free = self.params.blocks;
+    }
+
+    /// Blocks free, erased or not, those of the window included.
+    pub(crate) fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// Blocks that are free, or will be at the next checkpoint.
+    pub(crate) fn supply(&self) -> u32 {
+        self.free + len32(self.dying.len())
+    }
+
+    /// Blocks marked bad.
+    pub(crate) fn bad(&self) -> u32 {
+        self.bad
+    }
+
+    /// The clock of ages: blocks of files that users wrote, wrapping.
+    pub(crate) fn clock(&self) -> u32 {
+        self.clock
+    }
+
+    /// A user wrote a block of a file.
+    pub(crate) fn tick(&mut self) {
+        self.clock = self.clock.wrapping_add(1);
+    }
+
+    /// Blocks that became empty since the last checkpoint, as far as they are listed.
+    pub(crate) fn dying(&self) -> &[u32] {
+        &self.dying
+    }
+
+    /// True if more blocks died than are listed.
+    pub(crate) fn has_unlisted(&self) -> bool {
+        self.lost_dead
+    }
+
+    /// Blocks in which a program failed and that still hold something.
+    pub(crate) fn failing(&self) -> &[u32] {
+        &self.failing
+    }
+
+    /// True if cleaning has not been through one of them.
+    pub(crate) fn has_unmoved(&self) -> bool {
+        self.failing.iter().any(|block| !self.evacuated.contains(block))
+    }
+
+    /// The next of them for cleaning to go through.
+    pub(crate) fn next_failing(&mut self, pages: &mut Pages<'_>) -> Result<Option<u32>> {
+        for block in self.failing.clone() {
+            if self.get(pages, block)?.valid > 0 && self.evacuated.insert(block) {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Marks them bad once they hold nothing any more.
+    pub(crate) fn bury_failing(&mut self, pages: &mut Pages<'_>) -> Result<()> {
+        for block in core::mem::take(&mut self.failing) {
+            let usage = self.get(pages, block)?;
+            if usage.state != State::Failing {
+                continue;
+            }
+            if usage.valid > 0 {
+                self.failing.push(block);
+                continue;
+            }
+            pages.mark_bad(block)?;
+            self.update(pages, block, |usage| usage.state = State::Bad)?;
+        }
+        Ok(())
+    }
+
+    /// Takes out those that became empty, for the window that the coming checkpoint names.
+    pub(crate) fn take_dying(
+        &mut self,
+        pages: &mut Pages<'_>,
+        roots: &Roots,
+        room: usize,
+    ) -> Result<Vec<Spare>> {
+        let (mut fresh, mut keep) = (Vec::new(), Vec::new());
+        for block in core::mem::take(&mut self.dying) {
+            let usage = self.get(pages, block)?;
+            if usage.valid > 0 || usage.state != State::Used {
+                continue;
+            }
+            if is_in_use(pages, roots, block) || fresh.len() >= room {
+                keep.push(block);
+                continue;
+            }
+            self.update(pages, block, |usage| usage.state = State::Dirty)?;
+            fresh.push(Spare { block, erased: false });
+        }
+        self.dying.append(&mut keep);
+        Ok(fresh)
+    }
+
+    /// Adds free blocks in the order of the chip, on from where the last search ended.
+    pub(crate) fn search_free(
+        &mut self,
+        pages: &mut Pages<'_>,
+        roots: &Roots,
+        room: usize,
+        fresh: &mut Vec<Spare>,
+    ) -> Result<()> {
+        let known: HashSet<u32> =
+            pages.window().iter().chain(fresh.iter()).map(|spare| spare.block).collect();
+        let mut unknown = self.free.saturating_sub(len32(known.len()));
+        for _ in ANCHOR_BLOCKS..self.params.blocks {
+            if fresh.len() >= room || (unknown == 0 && !self.lost_dead) {
+                return Ok(());
+            }
+            let block = self.cursor;
+            self.cursor = if block + 1 < self.params.blocks { block + 1 } else { ANCHOR_BLOCKS };
+            if known.contains(&block) {
+                continue;
+            }
+            // Blocks on an unreadable page of the table wait for its repair.
+            let Ok(usage) = self.get(pages, block) else { continue };
+            if usage.is_free() {
+                unknown = unknown.saturating_sub(1);
+                fresh.push(Spare { block, erased: usage.state == State::Erased });
+            } else if usage.state == State::Used
+                && usage.valid == 0
+                && !is_in_use(pages, roots, block)
+                && !self.dying.contains(&block)
+            {
+                self.update(pages, block, |usage| usage.state = State::Dirty)?;
+                fresh.push(Spare { block, erased: false });
+            }
+        }
+        self.lost_dead = false;
+        Ok(())
+    }
+
+    /// Forgets blocks that became empty, but were found to be written to.
+    pub(crate) fn forget_dying(&mut self, touched: &[u32]) {
+        self.dying.retain(|block| !touched.contains(block));
+    }
+
+    /// Candidates for cleaning.
+    pub(crate) fn candidates(&self) -> usize {
+        self.candidates.pool.len()
+    }
+
+    /// True if a block is one of them.
+    pub(crate) fn is_offered(&self, block: u32) -> bool {
+        self.candidates.pool.contains(block)
+    }
+
+    /// Takes a block off them.
+    pub(crate) fn withdraw(&mut self, block: u32) {
+        self.candidates.pool.remove(block);
+    }
+
+    /// The next blocks to look at for candidates: sealed before the mount, or dropped when the pool was full.
+    pub(crate) fn next_to_offer(&mut self) -> Vec<u32> {
+        let span = self.params.blocks - ANCHOR_BLOCKS;
+        let mut scanned = self.candidates.scanned;
+        // A pool that holds every block needs no more looks once all were seen.
+        let batch = match scanned < span {
+            true => span.min(2048),
+            false if span <= 2048 => 0,
+            false => (span / 64).clamp(1, 64),
+        };
+        let next = (0..batch).map(|_| {
+            let block = ANCHOR_BLOCKS + scanned % span;
+            scanned = if scanned == u32::MAX { span } else { scanned + 1 };
+            block
+        });
+        let next = next.collect();
+        self.candidates.scanned = scanned;
+        next
     }
 
     /// Memory that does not depend on use, in bytes.
@@ -345,6 +571,11 @@ impl Blocks {
         }
         Ok(moved)
     }
+}
+
+/// True if a block is open, or holds the checkpoints or copies of parity.
+pub(crate) fn is_in_use(pages: &Pages<'_>, roots: &Roots, block: u32) -> bool {
+    pages.is_open(block) || roots.holds(block) || pages.holds_copies(block)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
+use crate::blocks::Told;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::device;
 use crate::files::Files;
@@ -96,7 +97,7 @@ impl Volume<'_> {
         self.names.clear();
         self.files.nodes.checkpointed();
         self.log.recorded.clean = clean;
-        self.log.bury_failing()?;
+        self.log.blocks.bury_failing(&mut self.log.pages)?;
         self.files.trim(&mut self.log);
         Ok(())
     }
@@ -141,12 +142,8 @@ impl Volume<'_> {
         let encode = |pages: &mut Pages<'_>, left: &[u32]| {
             blocks.observe(pages)?;
             let window = pages.named_window(fresh);
-            let mut failing = blocks.failing.clone();
-            failing.truncate(limits.failing);
-            // Blocks being left must not be forgotten if this checkpoint turns out to be the last.
-            let mut dying: Vec<u32> = left.iter().chain(&blocks.dying).copied().collect();
-            let all = dying.len();
-            dying.truncate(limits.failing);
+            let Told { free, bad, cursor, clock, failing, dying, lost_dead } =
+                blocks.tell(left, limits.failing);
             let (copies, guarded) = pages.told_copies();
             Ok(Checkpoint {
                 number: *checkpoints + 1,
@@ -156,11 +153,11 @@ impl Volume<'_> {
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
-                free_blocks: blocks.free,
-                bad_blocks: blocks.bad,
+                free_blocks: free,
+                bad_blocks: bad,
                 next_nid: nodes.end(),
-                cursor: blocks.cursor,
-                clock: blocks.clock,
+                cursor,
+                clock,
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
                 block_roots: (blocks.table.roots.clone(), blocks.table.height),
                 root_inode,
@@ -169,7 +166,7 @@ impl Volume<'_> {
                 node_journal: journal(&nodes.table.overlay),
                 block_journal: journal(&blocks.table.overlay),
                 failing,
-                lost_dead: blocks.lost_dead || dying.len() < all,
+                lost_dead,
                 dying,
                 rounds: patrol.rounds(),
                 copies,

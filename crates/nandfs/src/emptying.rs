@@ -35,7 +35,7 @@ impl Log<'_> {
             live = self
                 .live_chunks(files, block, |pages, page| pages.read_page(page).map(|found| Some(found.tag)));
         }
-        self.placer.sort(self.blocks.clock, &mut live);
+        self.placer.sort(self.blocks.clock(), &mut live);
         Ok(Move::new((block, reason), self.cleaned(files, view), holds_data(&usage), live))
     }
 
@@ -56,7 +56,7 @@ impl Log<'_> {
 
     pub(crate) fn end_move(&mut self, moving: &Move) {
         match moving.reason {
-            Reason::Space => self.placer.reclaimed(self.blocks.clock, &moving.from),
+            Reason::Space => self.placer.reclaimed(self.blocks.clock(), &moving.from),
             Reason::Wear => {}
             // The reads have called it tired again; chunks left there cannot be read.
             Reason::Danger => self.pages.medium_mut().forget_tired(moving.block),
@@ -66,7 +66,7 @@ impl Log<'_> {
     /// A victim as placement sees it, with the store around it.
     fn cleaned(&self, files: &Files, segment: SegmentView) -> Cleaned {
         // Counts of a damaged volume may be too high.
-        let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad);
+        let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad());
         Cleaned {
             segment,
             live: Room::of(self, files).live_bytes(),
@@ -144,7 +144,7 @@ impl Log<'_> {
         match from {
             Some(_) if desc.kind.is_block() && self.cleaner.lean => DATA,
             Some(from) if desc.kind.is_block() => {
-                DATA + self.placer.cleaner_copy(self.blocks.clock, (desc.id, desc.index), from)
+                DATA + self.placer.cleaner_copy(self.blocks.clock(), (desc.id, desc.index), from)
             }
             _ => META,
         }

@@ -51,7 +51,7 @@ impl Volume<'_> {
             return self.log.clean_one(&mut self.files);
         }
         // Reclaimed blocks become free at the next checkpoint.
-        if self.log.blocks.dying.len() >= DYING_SAVED
+        if self.log.blocks.dying().len() >= DYING_SAVED
             && self.log.pages.window().len() < self.log.reach.window_max / 2
         {
             self.make_room(0)?;

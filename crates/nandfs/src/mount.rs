@@ -6,7 +6,7 @@ use pumice_flashlog::{Medium, Patrol, Roots, Rounds};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::blocks::State;
+use crate::blocks::{State, Told};
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::ids::Ids;
@@ -101,6 +101,7 @@ impl Log<'_> {
         let blocks = self.params.blocks;
         let (mut good, mut anchors, mut table_pages, mut leaf) = (0, 0, 0, None);
         let mut window = Vec::new();
+        self.blocks.begin();
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
@@ -112,7 +113,6 @@ impl Log<'_> {
                 (false, true) => State::Anchor,
                 (false, false) => State::Erased,
             };
-            self.blocks.free += u32::from(state == State::Erased);
             anchors += u32::from(state == State::Anchor);
             if state == State::Erased {
                 good += 1;
@@ -124,8 +124,6 @@ impl Log<'_> {
             }
             let own = Some(block / self.blocks.table.per_leaf());
             table_pages += u32::from(core::mem::replace(&mut leaf, own) != own);
-            // Counting starts here: so far the table says that every block is free.
-            self.blocks.free += 1;
             self.update(block, |usage| usage.state = state)?;
         }
         self.pages.set_window(window);
@@ -246,7 +244,6 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.recorded.checkpoints = checkpoint.number;
     volume.files.data_blocks = checkpoint.data_blocks;
     volume.log.patrol = Patrol::resume(checkpoint.rounds);
-    volume.log.blocks.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
     volume.log.pages.medium_mut().number_from(checkpoint.seq + 1, 0);
     if !volume.log.status.read_only {
         volume.log.pages.medium_mut().watch_reads();
@@ -257,12 +254,15 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     (volume.files.nodes.table.roots, volume.files.nodes.table.height) = checkpoint.node_roots.clone();
     volume.files.nodes.root_inode = checkpoint.root_inode;
     volume.files.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
-    volume.log.blocks.free = checkpoint.free_blocks;
-    volume.log.blocks.bad = checkpoint.bad_blocks;
-    volume.log.blocks.clock = checkpoint.clock;
-    volume.log.blocks.failing.clone_from(&checkpoint.failing);
-    volume.log.blocks.dying.clone_from(&checkpoint.dying);
-    volume.log.blocks.lost_dead = checkpoint.lost_dead;
+    volume.log.blocks.resume(Told {
+        free: checkpoint.free_blocks,
+        bad: checkpoint.bad_blocks,
+        cursor: checkpoint.cursor,
+        clock: checkpoint.clock,
+        failing: checkpoint.failing.clone(),
+        dying: checkpoint.dying.clone(),
+        lost_dead: checkpoint.lost_dead,
+    });
     (volume.log.blocks.table.roots, volume.log.blocks.table.height) = checkpoint.block_roots.clone();
     volume.log.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
     volume.files.trim(&mut volume.log);

@@ -86,7 +86,7 @@ impl Volume<'_> {
         if !self.room().has_room(extra) {
             return Ok(());
         }
-        if !goes_on && !self.room().may_clean(extra) && !self.log.blocks.dying.is_empty() {
+        if !goes_on && !self.room().may_clean(extra) && !self.log.blocks.dying().is_empty() {
             // Its survivors have room of their own, but another victim's would not: emptied blocks are freed first.
             self.checkpoint(false)?;
             self.log.cleaner.count(self.log.pages.taken().pages);

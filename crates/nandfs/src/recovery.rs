@@ -440,7 +440,7 @@ impl Log<'_> {
         // A record that could not be read may need what it wrote to touched blocks: they are taken last, and not for roots.
         self.pages
             .set_window(survey.untouched.iter().copied().chain(again).chain(survey.roots.iter().copied()));
-        self.blocks.dying.retain(|block| !survey.touched.contains(block));
+        self.blocks.forget_dying(&survey.touched);
         Ok(())
     }
 }

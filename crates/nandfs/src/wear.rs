@@ -44,7 +44,7 @@ impl Log<'_> {
             return Ok(());
         }
         self.leveler.forget();
-        self.blocks.candidates.pool.remove(block);
+        self.blocks.withdraw(block);
         let view = self.blocks.view(&usage);
         self.cleaner.moving = Some(self.start_move(files, block, Reason::Wear, view)?);
         Ok(())

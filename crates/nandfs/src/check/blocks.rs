@@ -53,8 +53,8 @@ impl Check<'_, '_> {
         if usage.state == State::Used && usage.valid == 0 {
             self.empty(block);
         }
-        let listed = self.log.blocks.failing.contains(&block);
-        let full = self.log.blocks.failing.len() >= self.log.recorded.limits.failing;
+        let listed = self.log.blocks.failing().contains(&block);
+        let full = self.log.blocks.failing().len() >= self.log.recorded.limits.failing;
         if usage.state == State::Failing && !listed && !full {
             self.found.add("block-failing", format!("block {block} failed but is not to be retired"));
         }
@@ -111,7 +111,7 @@ impl Check<'_, '_> {
 
     /// Checks that a written block without data is about to be used again.
     fn empty(&mut self, block: u32) {
-        let known = self.log.blocks.lost_dead || self.log.blocks.dying.contains(&block);
+        let known = self.log.blocks.has_unlisted() || self.log.blocks.dying().contains(&block);
         if !known && !self.log.is_in_use(block) {
             self.found.add("block-lost", format!("block {block} holds nothing, but is not free"));
         }

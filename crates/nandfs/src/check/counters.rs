@@ -10,8 +10,8 @@ use crate::files::Files;
 impl Check<'_, '_> {
     pub(super) fn counters(&mut self, tally: Option<Tally>) {
         if let Some(tally) = tally {
-            self.counter("counter-free", "free erase blocks", self.log.blocks.free, tally.free);
-            self.counter("counter-bad", "bad erase blocks", self.log.blocks.bad, tally.bad);
+            self.counter("counter-free", "free erase blocks", self.log.blocks.free(), tally.free);
+            self.counter("counter-bad", "bad erase blocks", self.log.blocks.bad(), tally.bad);
         }
         if self.complete {
             let is_inode = |what| matches!(what, What::Inode(_));

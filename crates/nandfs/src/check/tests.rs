@@ -13,7 +13,7 @@ use pumice_vfs::{FileKind, Result, XattrMode};
 
 use crate::addr::Addr;
 use crate::api::check;
-use crate::blocks::{State, Usage};
+use crate::blocks::{State, Told, Usage};
 use crate::bucket::{self, Entry};
 use crate::ids::Ids;
 use crate::namespace::orphan_name;
@@ -98,6 +98,12 @@ impl Vol {
 
     fn usage(&mut self, block: u32, change: impl FnOnce(&mut Usage)) {
         self.log.update(block, change).unwrap();
+    }
+
+    fn told(&mut self, change: fn(&mut Told)) {
+        let mut told = self.log.blocks.tell(&[], usize::MAX);
+        change(&mut told);
+        self.log.blocks.resume(told);
     }
 
     /// An erase block with data.
@@ -357,8 +363,8 @@ const BLOCKS: &[Harm] = &[
         let place = v.head();
         v.log.pages.resume(0, Some((place.0, 0)));
     }),
-    ("counter-free", |v| v.log.blocks.free += 1),
-    ("counter-bad", |v| v.log.blocks.bad += 1),
+    ("counter-free", |v| v.told(|told| told.free += 1)),
+    ("counter-bad", |v| v.told(|told| told.bad += 1)),
 ];
 
 fn codes(chip: &mut SimChip) -> Vec<String> {

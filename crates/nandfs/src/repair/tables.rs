@@ -1,12 +1,12 @@
 //! Both tables, counted anew from the nodes that stay.
 
-use alloc::{collections::BTreeSet, format, vec::Vec};
+use alloc::{format, vec::Vec};
 
 use pumice_vfs::Result;
 
 use super::scan::{Scan, Write};
 use super::work::Repair;
-use crate::blocks::{BLOCK_ROOTS, Blocks, State, Usage};
+use crate::blocks::{State, Usage};
 use crate::files::Files;
 use crate::log::Log;
 use crate::node::Node;
@@ -39,24 +39,7 @@ impl Repair<'_> {
         let read = self.scan.iter().flat_map(Scan::needed).map(|page| params.block_of(page)).collect();
         let most = self.log.reach.window_max.min(self.log.recorded.limits.window_words / 2);
         let order = self.before.order(&free, &read, most);
-        self.log.blocks.table = Table::new(ChunkKind::BlockTable, self.log.params.node, BLOCK_ROOTS);
-        let blocks = &mut self.log.blocks;
-        (blocks.free, blocks.bad) = (0, 0);
-        blocks.dying.clear();
-        blocks.failing.clear();
-        blocks.evacuated = BTreeSet::new();
-        (blocks.lost_dead, blocks.candidates.scanned) = (false, 0);
-        blocks.candidates.pool = Blocks::empty_pool(&self.log.params);
-        for (block, usage) in (0..).zip(usages) {
-            self.log.blocks.free += u32::from(usage.is_free());
-            self.log.blocks.bad += u32::from(usage.state == State::Bad);
-            if usage.state == State::Failing {
-                self.log.blocks.failing.push(block);
-            }
-            if usage != Usage::default() {
-                self.log.blocks.table.set(block, usage.encode());
-            }
-        }
+        self.log.blocks.count_anew(usages);
         self.log.pages.set_window(order.into_iter().map(|block| Spare { block, erased: false }));
         core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| self.log.distrust(block))
     }
@@ -90,7 +73,7 @@ impl Repair<'_> {
             let known = self.log.usage(block);
             unknown += u32::from(known.is_err());
             // Ages and wear of blocks that the table does not tell of are not known any more.
-            let mut usage = known.unwrap_or(Usage { stamp: self.log.blocks.clock, ..Usage::default() });
+            let mut usage = known.unwrap_or(Usage { stamp: self.log.blocks.clock(), ..Usage::default() });
             let is_root = self.log.roots.holds(block) || self.log.pages.holds_copies(block);
             usage.state = match usage.state {
                 _ if self.log.pages.is_bad(block)? && valid == 0 => State::Bad,
