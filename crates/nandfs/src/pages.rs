@@ -4,8 +4,8 @@
 //! where to look. Changes of blocks are reported as events, in order, for the block table.
 
 mod across;
-mod chip;
 mod copies;
+mod reading;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
@@ -15,10 +15,10 @@ use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::codec::{byte, len16, len32};
-use crate::error::{Damage, device};
+use crate::error::device;
 use crate::params::Params;
 use crate::promise::{PROMISE_BYTES, Promise, Promised};
-use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
+use crate::tag::{ChunkKind, Desc, Layout, LogKind, Room, TURNS, Tag, chunks};
 
 use across::Passed;
 use copies::Copies;
@@ -498,7 +498,7 @@ impl Pages<'_> {
             debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
             let page = params.page(block, index);
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
-            let done = chip::program(&mut self.medium, &params.tags, page, &tag, &mut open.payload);
+            let done = program(&mut self.medium, &params.tags, page, &tag, &mut open.payload);
             self.medium.next_seq();
             self.taken.pages += 1;
             match done {
@@ -546,78 +546,20 @@ impl Pages<'_> {
             self.events.push_back(Event::Moved { desc, from, to: Addr { page: to_page, ..from } });
         }
     }
+}
 
-    /// The head with this page in its buffer.
-    fn buffered(&self, page: u32) -> Option<&Head> {
-        let here = |(block, index)| self.params.page(block, index) == page;
-        self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
+/// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
+fn program(
+    medium: &mut Medium<'_>,
+    tags: &Layout,
+    page: u32,
+    tag: &Tag,
+    payload: &mut [u8],
+) -> core::result::Result<(), NandError> {
+    let (tag, overflow) = tag.encode(tags);
+    let start = payload.len().saturating_sub(overflow.len());
+    if let Some(tail) = payload.get_mut(start..) {
+        tail.copy_from_slice(&overflow);
     }
-
-    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A
-    /// file's block may be compressed there.
-    pub(crate) fn read_as<T>(
-        &mut self,
-        addr: Addr,
-        kind: ChunkKind,
-        id: u32,
-        take: impl FnOnce(&[u8], Desc) -> T,
-    ) -> Result<T> {
-        let Addr { page, offset, len } = addr;
-        let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));
-        let goes_on = self.params.packs && kind.is_block();
-        let payload = self.params.payload as usize;
-        if page == 0 || page >= self.params.pages() || start >= payload || (end > payload && !goes_on) {
-            return Err(Damage::Address { page, offset, len }.into());
-        }
-        let not_there = Damage::NotThere { page, offset };
-        let is_kind = |found: ChunkKind| found == kind || (kind == ChunkKind::Data && found.is_block());
-        let is_it = |desc: &Desc| is_kind(desc.kind) && desc.id == id && desc.len == len;
-        let find = |descs: &[Desc]| chunks(descs).find(|(at, desc)| *at == offset && is_it(desc));
-        let tags = self.params.tags;
-        let part = |payload: &[u8], count: usize| {
-            let end = if goes_on { end.min(tags.room(count)) } else { end };
-            payload.get(start..end).map(<[u8]>::to_vec)
-        };
-        let (desc, mut bytes) = if let Some(head) = self.buffered(page) {
-            let (_, desc) = find(&head.descs).ok_or(not_there)?;
-            if let Some(bytes) = head.payload.get(start..end).filter(|_| end <= tags.room(head.descs.len())) {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(&head.payload, head.descs.len()).ok_or(not_there)?)
-        } else {
-            let found = self.read_page(page)?;
-            let (_, desc) = find(&found.tag.descs).ok_or(not_there)?;
-            let count = found.tag.descs.len();
-            if let Some(bytes) =
-                found.payload().get(start..end).filter(|_| !goes_on || end <= tags.room(count))
-            {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(found.payload(), count).ok_or(not_there)?)
-        };
-        self.read_rest(page, &desc, &mut bytes)?;
-        Ok(take(&bytes, desc))
-    }
-
-    /// Reads the chunk of a block of a file or directory, and hands it to `take` with its kind.
-    pub(crate) fn read_block<T>(
-        &mut self,
-        addr: Addr,
-        ino: u32,
-        index: u32,
-        take: impl FnOnce(&[u8], ChunkKind) -> T,
-    ) -> Result<T> {
-        let taken = self.read_as(addr, ChunkKind::Data, ino, |bytes, desc| {
-            (desc.index == index).then(|| take(bytes, desc.kind))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
-    }
-
-    /// The same with the whole descriptor.
-    pub(crate) fn read<T>(&mut self, addr: Addr, want: &Desc, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
-        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
-            (desc.index == want.index).then(|| take(bytes))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
-    }
+    medium.program_counted(page, &tag, payload)
 }

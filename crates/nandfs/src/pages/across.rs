@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, Result};
 
-use super::{Pages, chip};
+use super::{Pages, program};
 use crate::addr::Addr;
 use crate::codec::{len16, len32};
-use crate::error::{Damage, device};
+use crate::error::device;
 use crate::tag::{ChunkKind, Desc, LogKind};
 
 /// Bytes that a page must have left for a chunk to begin there.
@@ -118,7 +118,7 @@ impl Pages<'_> {
         for (index, passed) in (0..).zip(passed) {
             let tag = self.tag(kind, &passed.descs, None);
             let page = self.params.page(block, index);
-            let done = chip::program(&mut self.medium, &self.params.tags, page, &tag, &mut passed.payload);
+            let done = program(&mut self.medium, &self.params.tags, page, &tag, &mut passed.payload);
             self.medium.next_seq();
             match done {
                 Ok(()) => self.count(&tag),
@@ -129,32 +129,5 @@ impl Pages<'_> {
             passed.page = page;
         }
         Ok(true)
-    }
-
-    /// Adds the parts in the pages behind `page` to the start of a chunk.
-    pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<()> {
-        let mut next = page;
-        while bytes.len() < desc.len.into() {
-            next += 1;
-            let not_there = Damage::NotThere { page: next, offset: 0 };
-            if next >= self.params.pages() || self.params.block_of(next) != self.params.block_of(page) {
-                return Err(not_there.into());
-            }
-            let len = (usize::from(desc.len) - bytes.len()).min(self.params.payload as usize);
-            let is_rest = |found: &Desc| {
-                let is_of_it = (found.id, found.index) == (desc.id, desc.index);
-                found.kind == ChunkKind::Rest && is_of_it && usize::from(found.len) == len
-            };
-            let part = if let Some(head) = self.buffered(next) {
-                let found = head.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
-                head.payload.get(..found.len.into()).map(<[u8]>::to_vec)
-            } else {
-                let found = self.read_page(next)?;
-                let first = found.tag.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
-                found.payload().get(..first.len.into()).map(<[u8]>::to_vec)
-            };
-            bytes.extend_from_slice(&part.ok_or(not_there)?);
-        }
-        Ok(())
     }
 }
