@@ -23,6 +23,7 @@ pub type Result<T, E = pumice_media::NandError> = core::result::Result<T, E>;
 
 mod anchor;
 mod audit;
+mod findings;
 mod found;
 mod medium;
 mod pace;
@@ -40,6 +41,7 @@ mod tag;
 
 pub use anchor::{Anchor, OWN_MAX, PAIRING_BITS};
 pub use audit::RootFlaw;
+pub use findings::Findings;
 pub use found::{FoundRecord, find_records};
 pub use medium::{Fault, Look, Medium, Page, Peek, READS_MOST, RawPage, SIGNATURE_BYTES};
 pub use pace::Pace;

@@ -15,7 +15,7 @@ use pumice_media::{AnyChip, Nand};
 use crate::check::evidence::Trimmed;
 use crate::counters::Start;
 use crate::error::Result;
-use crate::findings::{Finding, Findings};
+use crate::findings::{Finding, Findings, told};
 use crate::layout::Kind;
 use crate::record::Record;
 use crate::replaying::Replayed;
@@ -93,8 +93,8 @@ pub fn check(nand: impl Nand + Send, progress: &mut dyn FnMut(u32, u32)) -> Resu
         stored_blocks: ftl.map.table.live(),
         lost: checked.fixes.lost,
         possibly_lost: checked.fixes.possibly_lost,
-        findings: checked.found.into_list(),
-        notes: checked.notes.into_list(),
+        findings: told(checked.found),
+        notes: told(checked.notes),
     })
 }
 

@@ -11,7 +11,7 @@ use pumice_media::{AnyChip, Nand};
 use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
-use crate::findings::Finding;
+use crate::findings::{Finding, told};
 use crate::head::Head;
 use crate::replaying::Replayed;
 use crate::segments::State;
@@ -80,7 +80,7 @@ pub fn repair<N: Nand + Send + 'static>(
         ftl.write_repair(undone, &fixes)?;
     }
     let chip = ftl.log.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
-    Ok((chip, found.into_list()))
+    Ok((chip, told(found)))
 }
 
 impl Server<'_> {

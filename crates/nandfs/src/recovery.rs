@@ -215,7 +215,7 @@ impl Files {
         log: &mut Log<'_>,
         record: &Record,
         commits: &HashMap<u32, u64>,
-        created: &mut Created,
+        born: &mut Created,
     ) {
         let committed = |ino: u32| commits.get(&ino).is_some_and(|seq| *seq >= record.tag.seq);
         for (offset, desc) in record.tag.chunks() {
@@ -226,7 +226,7 @@ impl Files {
                     (desc.id, done.and_then(|length| self.replay_data(log, addr, &desc, length)))
                 }
                 ChunkKind::Node if committed(desc.index) => {
-                    let done = self.replay_node(log, addr, &desc, created);
+                    let done = self.replay_node(log, addr, &desc, born);
                     if done.is_err() {
                         self.nodes.lose(desc.id, desc.index, false);
                     }
@@ -280,13 +280,7 @@ impl Files {
 
     /// Replays a node: it takes the place of the one in the table, and its chunks are counted in place of the old
     /// one's.
-    fn replay_node(
-        &mut self,
-        log: &mut Log<'_>,
-        addr: Addr,
-        desc: &Desc,
-        created: &mut Created,
-    ) -> Result<()> {
+    fn replay_node(&mut self, log: &mut Log<'_>, addr: Addr, desc: &Desc, born: &mut Created) -> Result<()> {
         let nid = desc.id;
         let new = self.nodes.read_at(&mut log.pages, nid, addr, Some(desc.index))?;
         // The old one is needed for counting alone.
@@ -317,9 +311,9 @@ impl Files {
         match existed {
             Some(false) if is_inode => {
                 self.nodes.inodes += 1;
-                created.push((nid, Born::Since));
+                born.push((nid, Born::Since));
             }
-            None if is_inode => created.push((nid, Born::Unknown)),
+            None if is_inode => born.push((nid, Born::Unknown)),
             _ => {}
         }
         let kept = children(&new);

@@ -27,37 +27,31 @@ pub(super) struct Passed {
 
 impl Pages<'_> {
     /// Adds a chunk that does not fit in the page that a head is filling, which has `most` chunks at the most.
-    pub(super) fn append_across(
-        &mut self,
-        head: usize,
-        desc: Desc,
-        bytes: &[u8],
-        most: usize,
-    ) -> Result<Addr> {
+    pub(super) fn append_across(&mut self, at: usize, desc: Desc, bytes: &[u8], most: usize) -> Result<Addr> {
         let is_full = |left: usize, count: usize| count > most || left < LEAST;
-        let (left, count) = self.left(head);
+        let (left, count) = self.left(at);
         if is_full(left, count) {
-            self.program(head, None)?;
+            self.program(at, None)?;
         }
-        self.open_page(head)?;
-        if !self.has_pages_for(head, bytes.len()) {
+        self.open_page(at)?;
+        if !self.has_pages_for(at, bytes.len()) {
             // Nothing goes on in another erase block.
-            let open = self.heads.get(head).and_then(|head| head.place);
+            let open = self.heads.get(at).and_then(|head| head.place);
             self.leave(open.ok_or(Errno::NoSpace)?.0)?;
-            self.open_page(head)?;
+            self.open_page(at)?;
         }
-        let (left, _) = self.left(head);
+        let (left, _) = self.left(at);
         let (first, mut rest) = bytes.split_at(left.min(bytes.len()));
-        let (_, offset) = self.put(head, desc, first)?;
+        let (_, offset) = self.put(at, desc, first)?;
         while !rest.is_empty() {
-            self.pass(head)?;
+            self.pass(at)?;
             let (part, tail) = rest.split_at(rest.len().min(self.params.payload as usize));
             let desc = Desc { kind: ChunkKind::Rest, len: len16(part.len()), ..desc };
-            self.put(head, desc, part)?;
+            self.put(at, desc, part)?;
             rest = tail;
         }
         // Pages may have moved since the chunk began.
-        let open = self.heads.get(head).ok_or(Errno::Invalid)?;
+        let open = self.heads.get(at).ok_or(Errno::Invalid)?;
         let here = open.place.map(|(block, index)| self.params.page(block, index));
         let page = open.passed.first().map(|passed| passed.page).or(here).ok_or(Errno::NoSpace)?;
         Ok(Addr { page, offset, len: desc.len })

@@ -10,7 +10,6 @@ use crate::addr::Addr;
 use crate::bucket::{Entry, entries};
 use crate::codec::len32;
 use crate::ids::FIRST_NID;
-use crate::mapping::Shape;
 use crate::node::{Body, IndexBody, Inode, Map, Node};
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::xattr_list;
@@ -178,7 +177,7 @@ impl Repair<'_> {
         let Map { class, children, .. } = &mut map;
         for (child, nid) in (0..).zip(children.iter_mut()) {
             let (start, height) = shape.child_start(*class, child);
-            changed |= self.keep_child(walk, shape, nid, start, height)?;
+            changed |= self.keep_child(walk, nid, start, height)?;
         }
         let mapped = u32::try_from(self.mapped - before).unwrap_or(u32::MAX);
         if changed || mapped != blocks {
@@ -189,14 +188,7 @@ impl Repair<'_> {
     }
 
     /// Keeps an index node and its children, or cuts it off; true if it was cut off.
-    fn keep_child(
-        &mut self,
-        walk: Walk,
-        shape: Shape,
-        nid: &mut u32,
-        start: u64,
-        height: u8,
-    ) -> Result<bool> {
+    fn keep_child(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> Result<bool> {
         if *nid == 0 {
             return Ok(false);
         }
@@ -211,11 +203,11 @@ impl Repair<'_> {
         let changed = match &mut index.body {
             IndexBody::Blocks(blocks) => self.keep_pointers(Walk { ino, is_dir }, start, blocks),
             IndexBody::Nodes { children, .. } => {
-                let span = shape.span(height - 1);
+                let span = self.files.shape().span(height - 1);
                 let mut changed = false;
                 for (slot, child) in (0..).zip(children) {
                     let start = start.saturating_add(span.saturating_mul(slot));
-                    changed |= self.keep_child(walk, shape, child, start, height - 1)?;
+                    changed |= self.keep_child(walk, child, start, height - 1)?;
                 }
                 changed
             }
