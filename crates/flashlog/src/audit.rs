@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use pumice_media::NandError;
-
+use crate::Result;
 use crate::medium::Medium;
 use crate::ring::{ANCHOR, ANCHOR_BLOCKS, COPIES, RING_BLOCKS};
 use crate::roots::{CHECKPOINT, Roots};
@@ -48,7 +47,7 @@ impl Roots {
     /// other pages: a root followed by another page was written in full, so both its copies must be there. Each flaw
     /// comes with true if it is damage for sure; otherwise a power cut may have left it. The roots must be as they were
     /// found: nothing was written since.
-    pub fn flaws(&self, medium: &mut Medium<'_>, newest: u64) -> Result<Vec<(RootFlaw, bool)>, NandError> {
+    pub fn flaws(&self, medium: &mut Medium<'_>, newest: u64) -> Result<Vec<(RootFlaw, bool)>> {
         let mut flaws = Vec::new();
         let records = self.records_of(medium)?;
         let last_record =
@@ -73,7 +72,7 @@ impl Roots {
     }
 
     /// The blocks of records, each with the sequence numbers of those that prove themselves.
-    fn records_of(&self, medium: &mut Medium<'_>) -> Result<Vec<(u32, Vec<u64>)>, NandError> {
+    fn records_of(&self, medium: &mut Medium<'_>) -> Result<Vec<(u32, Vec<u64>)>> {
         let mut medium = medium.shaped(*self.record_shape());
         let blocks: Vec<u32> = self.blocks().collect();
         blocks
@@ -87,7 +86,7 @@ impl Roots {
         medium: &mut Medium<'_>,
         newest: u64,
         flaws: &mut Vec<(RootFlaw, bool)>,
-    ) -> Result<(), NandError> {
+    ) -> Result<()> {
         let seq = self.seq_of_anchor();
         for ring in 0..ANCHOR_BLOCKS / RING_BLOCKS {
             let (mut seqs, mut good) = (Vec::new(), 0);
@@ -112,12 +111,7 @@ impl Roots {
 }
 
 /// The sequence numbers of the pages of a block that prove themselves, are of this kind and are accepted.
-fn proved(
-    medium: &mut Medium<'_>,
-    block: u32,
-    kind: u8,
-    accept: impl Fn(&[u8]) -> bool,
-) -> Result<Vec<u64>, NandError> {
+fn proved(medium: &mut Medium<'_>, block: u32, kind: u8, accept: impl Fn(&[u8]) -> bool) -> Result<Vec<u64>> {
     let shape = *medium.shape();
     let mut seqs = Vec::new();
     let mut next = 0;

@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::NandError;
-
+use crate::Result;
 use crate::medium::{Medium, Peek};
 use crate::ring::ANCHOR_BLOCKS;
 use crate::roots::CHECKPOINT;
@@ -25,10 +24,7 @@ pub struct FoundRecord {
 
 /// The newest record of each block that holds any, newest first, in superpages of the medium's shape, if `accept` takes
 /// it. Costs a look at each block, and a read of each page where headers tell nothing.
-pub fn find_records(
-    medium: &mut Medium<'_>,
-    accept: impl Fn(&[u8]) -> bool,
-) -> Result<Vec<FoundRecord>, NandError> {
+pub fn find_records(medium: &mut Medium<'_>, accept: impl Fn(&[u8]) -> bool) -> Result<Vec<FoundRecord>> {
     let shape = *medium.shape();
     let read = |bytes: &[u8]| accept(bytes).then(|| bytes.to_vec());
     let mut found = Vec::new();
@@ -52,7 +48,7 @@ pub fn find_records(
 }
 
 /// True if one of the pages behind an unknown first one proves to be a record.
-fn holds_record(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandError> {
+fn holds_record(medium: &mut Medium<'_>, block: u32) -> Result<bool> {
     let mut next = 1;
     while let Some((index, look)) = medium.next_programmed(block, next)? {
         if let Some((kind, _)) = look {

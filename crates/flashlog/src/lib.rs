@@ -18,8 +18,12 @@
 
 extern crate alloc;
 
+/// The result of an operation on the chip.
+pub type Result<T, E = pumice_media::NandError> = core::result::Result<T, E>;
+
 mod anchor;
 mod audit;
+mod findings;
 mod found;
 mod medium;
 mod pace;
@@ -37,8 +41,9 @@ mod tag;
 
 pub use anchor::{Anchor, OWN_MAX, PAIRING_BITS};
 pub use audit::RootFlaw;
+pub use findings::Findings;
 pub use found::{FoundRecord, find_records};
-pub use medium::{Fault, Look, Medium, Page, Peek, RawPage, SIGNATURE_BYTES};
+pub use medium::{Fault, Look, Medium, Page, Peek, READS_MOST, RawPage, SIGNATURE_BYTES};
 pub use pace::Pace;
 pub use page_code::{NoRoom, PageCode, SoftwareCode};
 pub use pumice_ecc::MOST_PARITY;

@@ -12,6 +12,7 @@ use core::fmt;
 use hashbrown::{HashMap, HashSet};
 use pumice_media::{AnyChip, BlockId, Nand, NandError, NandStats, ReadOutcome};
 
+use crate::Result;
 use crate::sampler::Sampler;
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{Stripes, word};
@@ -25,6 +26,11 @@ use signatures::signature;
 const KEPT_MIN: usize = 4;
 /// The most erase blocks remembered at a time because their ECC is near its limit.
 const TIRED_MOST: usize = 64;
+/// One read in so many is charged to its erase block.
+const SAMPLED: u32 = 1024;
+/// Charged reads after which a block is to be emptied, about 15,000. Single-level parts stand 100,000 reads of a block
+/// and more, others some ten thousand; the deviation of the count is a quarter.
+pub const READS_MOST: u8 = 15;
 /// Looks at a page that ECC gives up on before it counts as unreadable: some chips read better the next time.
 const READS: u32 = 3;
 
@@ -76,6 +82,17 @@ impl fmt::Display for Fault {
 
 impl core::error::Error for Fault {}
 
+impl Fault {
+    /// Nothing in place of a page that is erased or cannot be read.
+    pub fn readable<T>(found: Result<T, Fault>) -> Result<Option<T>> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(Fault::Chip(error)) => Err(error),
+            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
+        }
+    }
+}
+
 impl From<NandError> for Fault {
     fn from(error: NandError) -> Fault {
         Fault::Chip(error)
@@ -106,6 +123,8 @@ pub struct Medium<'c> {
     /// The most places from a programmed page to the next one.
     reach: u32,
     turn: u64,
+    /// The sequence number of the next page.
+    seq: u64,
     tired: Vec<u32>,
     sampler: Sampler,
     corrected_bits: u64,
@@ -130,6 +149,7 @@ impl<'c> Medium<'c> {
             pinned: None,
             reach: shape.reach(),
             turn: 0,
+            seq: 1,
             tired: Vec::new(),
             sampler: Sampler::off(),
             corrected_bits: 0,
@@ -160,6 +180,27 @@ impl<'c> Medium<'c> {
         Medium::new(AnyChip::lend(&mut self.nand), shape)
     }
 
+    /// The sequence number of the next page.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The same, which is used now.
+    pub fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq - 1
+    }
+
+    /// Leaves numbers out: the next one is `seq` at the least, and `more` behind that.
+    pub fn number_from(&mut self, seq: u64, more: u64) {
+        self.seq = self.seq.max(seq) + more;
+    }
+
+    /// Starts over with this number, as a checkpoint tells it.
+    pub fn set_seq(&mut self, seq: u64) {
+        self.seq = seq;
+    }
+
     /// The chip's counters.
     pub fn stats(&self) -> NandStats {
         self.nand.stats()
@@ -177,7 +218,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Makes all programmed pages outlive a crash of the host.
-    pub fn flush(&mut self) -> Result<(), NandError> {
+    pub fn flush(&mut self) -> Result<()> {
         self.nand.flush()
     }
 
@@ -202,9 +243,9 @@ impl<'c> Medium<'c> {
         }
     }
 
-    /// Draws one in `every` reads of a page or spare area at random, from `seed`, and notes its block.
-    pub fn sample_reads(&mut self, every: u32, seed: u64) {
-        self.sampler = Sampler::new(every, seed);
+    /// Draws one in so many reads of a page or spare area at random from here on, and notes its block.
+    pub fn watch_reads(&mut self) {
+        self.sampler = Sampler::new(SAMPLED, self.seq);
     }
 
     /// True if blocks wait to be told.
@@ -238,13 +279,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Reads one part of a superpage, several times if ECC gives up. The buffers hold the chip's bytes.
-    fn read_part(
-        &mut self,
-        place: Place,
-        part: u32,
-        data: &mut [u8],
-        spare: &mut [u8],
-    ) -> Result<(), NandError> {
+    fn read_part(&mut self, place: Place, part: u32, data: &mut [u8], spare: &mut [u8]) -> Result<()> {
         let (block, _) = place;
         let at = self.shape.chip_page_at(place, part);
         let mut reads = 1;
@@ -265,11 +300,11 @@ impl<'c> Medium<'c> {
     }
 
     /// A superpage as the chip gives it.
-    pub fn read_raw(&mut self, page: u32) -> Result<RawPage, NandError> {
+    pub fn read_raw(&mut self, page: u32) -> Result<RawPage> {
         self.read_place(self.shape.place(page))
     }
 
-    fn read_place(&mut self, place: Place) -> Result<RawPage, NandError> {
+    fn read_place(&mut self, place: Place) -> Result<RawPage> {
         let shape = self.shape;
         let mut data = vec![0; shape.data_bytes()];
         let mut spare = vec![0; shape.spare_bytes()];
@@ -352,12 +387,8 @@ impl<'c> Medium<'c> {
     }
 
     /// Reads a superpage; none if it is erased or proves nothing.
-    pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
-        match self.read(page) {
-            Ok(found) => Ok(Some(found)),
-            Err(Fault::Chip(error)) => Err(error),
-            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
-        }
+    pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
+        Fault::readable(self.read(page))
     }
 
     /// Keeps a page that was read, in place of the one that was not used for longest.
@@ -383,23 +414,23 @@ impl<'c> Medium<'c> {
     }
 
     /// True if every byte of a superpage reads as erased.
-    pub fn is_blank(&mut self, page: u32) -> Result<bool, NandError> {
+    pub fn is_blank(&mut self, page: u32) -> Result<bool> {
         Ok(self.read_raw(page)?.is_blank)
     }
 
     /// Programs a superpage; `payload` has its full length.
-    pub fn program(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
+    pub fn program(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<()> {
         let mut head = tag.encode(&self.shape);
         seal(&self.shape, page, payload, &mut head);
         self.program_raw(page, payload, &head)
     }
 
     /// Programs a superpage with these bytes, sealed or not.
-    pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+    pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<()> {
         self.program_place(self.shape.place(page), payload, head)
     }
 
-    fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+    fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<()> {
         let shape = self.shape;
         debug_assert_eq!(payload.len(), shape.payload(), "a payload of another length");
         let signature =
@@ -413,13 +444,7 @@ impl<'c> Medium<'c> {
     }
 
     /// Programs the parts of a superpage; the end of the spare area gets the signature.
-    fn program_parts(
-        &mut self,
-        place: Place,
-        data: &[u8],
-        head: &[u8],
-        signature: &[u8],
-    ) -> Result<(), NandError> {
+    fn program_parts(&mut self, place: Place, data: &[u8], head: &[u8], signature: &[u8]) -> Result<()> {
         let shape = self.shape;
         let mut spare = head.to_vec();
         spare.resize(shape.spare_bytes() - signature.len(), 0xff);
@@ -432,18 +457,27 @@ impl<'c> Medium<'c> {
     }
 
     /// Erases a block.
-    pub fn erase(&mut self, block: u32) -> Result<(), NandError> {
+    pub fn erase(&mut self, block: u32) -> Result<()> {
         self.forget_block(block);
         self.nand.erase(BlockId(block))
     }
 
+    /// Erases a block, or marks it bad if that fails; false then.
+    pub fn renew(&mut self, block: u32) -> Result<bool> {
+        match self.erase(block) {
+            Ok(()) => Ok(true),
+            Err(NandError::EraseFailed(_)) => self.mark_bad(block).map(|()| false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// True if the block carries a bad-block mark.
-    pub fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+    pub fn is_bad(&mut self, block: u32) -> Result<bool> {
         self.nand.is_bad(BlockId(block))
     }
 
     /// Marks a block bad; a mark that fails is no news on a bad block.
-    pub fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+    pub fn mark_bad(&mut self, block: u32) -> Result<()> {
         self.forget_block(block);
         match self.nand.mark_bad(BlockId(block)) {
             Ok(()) | Err(NandError::ProgramFailed(_) | NandError::EraseFailed(_)) => Ok(()),

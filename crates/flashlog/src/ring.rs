@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use pumice_media::NandError;
 
+use crate::Result;
 use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
 use crate::search::{Newest, newest, programmed};
@@ -94,10 +95,7 @@ impl Rings {
     /// Finds the newest anchor with this magic. Reads each block of the first ring once, searches one of them by halves
     /// and reads the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
     /// anchors, as everywhere here.
-    pub(crate) fn find(
-        medium: &mut Medium<'_>,
-        magic: [u8; 8],
-    ) -> Result<Option<(Anchor, Rings)>, NandError> {
+    pub(crate) fn find(medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<Option<(Anchor, Rings)>> {
         let mut rings = Rings::lost();
         let (mut best, mut good): (Option<Newest<Anchor>>, u32) = (None, 0);
         for (ring, spot) in (0..).zip(&mut rings.spots) {
@@ -129,7 +127,7 @@ impl Rings {
     /// Finds the end of each ring, before the first write after a mount. A page touched by a power cut may have a tag
     /// that looks erased, so it is read whole. A touched page ends its block: a gap behind it would lead the search by
     /// halves astray. False if a ring does not hold the newest anchor.
-    pub(crate) fn find_ends(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
+    pub(crate) fn find_ends(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool> {
         let pages = medium.shape().pages();
         self.behind = None;
         for (ring, spot) in (0..).zip(&mut self.spots) {
@@ -156,12 +154,12 @@ impl Rings {
     }
 
     /// True if an earlier mount may have evened them out, before it wrote an anchor of its own.
-    pub(crate) fn may_be_evened(medium: &mut Medium<'_>) -> Result<bool, NandError> {
+    pub(crate) fn may_be_evened(medium: &mut Medium<'_>) -> Result<bool> {
         Ok(good(medium, 0)? < RING_BLOCKS)
     }
 
     /// True if both rings have the same newest anchor.
-    pub(crate) fn is_even(&self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
+    pub(crate) fn is_even(&self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool> {
         let mut seqs = Vec::new();
         for (ring, _) in (0..).zip(&self.spots) {
             seqs.push(look(medium, ring, magic)?.seq());
@@ -171,12 +169,7 @@ impl Rings {
 
     /// Writes an anchor to both rings, with the same sequence number, or twice to one whose other has no good block; false
     /// if no block holds it, but for one with the only newest anchor.
-    pub(crate) fn write(
-        &mut self,
-        medium: &mut Medium<'_>,
-        anchor: &Anchor,
-        seq: u64,
-    ) -> Result<bool, NandError> {
+    pub(crate) fn write(&mut self, medium: &mut Medium<'_>, anchor: &Anchor, seq: u64) -> Result<bool> {
         let doubted = core::mem::take(&mut self.doubted);
         // Both rings may have turned out to have one good block each: the first is spared then.
         let held = self.write_once(medium, anchor, seq, doubted)?
@@ -191,7 +184,7 @@ impl Rings {
         anchor: &Anchor,
         seq: u64,
         doubted: bool,
-    ) -> Result<bool, NandError> {
+    ) -> Result<bool> {
         let (payload, pages) = (payload_of(medium, anchor), medium.shape().pages());
         let has_none = self.seq == 0;
         let mut has_other = has_none || self.is_first_spare(medium, anchor.magic, doubted)?;
@@ -223,12 +216,7 @@ impl Rings {
     }
 
     /// Writes the second copy of an anchor to the ring that has the first, as the other one, `bad`, has no good block.
-    fn write_copy(
-        &mut self,
-        medium: &mut Medium<'_>,
-        bad: u32,
-        root: (&[u8], u64),
-    ) -> Result<bool, NandError> {
+    fn write_copy(&mut self, medium: &mut Medium<'_>, bad: u32, root: (&[u8], u64)) -> Result<bool> {
         for (ring, spot) in (0..).zip(&mut self.spots).filter(|(ring, _)| *ring != bad) {
             let Some(at) = *spot else { continue };
             let done = write_ring(medium, ring, at, false, root)?;
@@ -240,12 +228,7 @@ impl Rings {
 
     /// True if nothing is lost with the first ring, before that is written. If it may have to erase the only anchors that
     /// no power cut can have touched, the newest is copied to the second ring.
-    fn is_first_spare(
-        &mut self,
-        medium: &mut Medium<'_>,
-        magic: [u8; 8],
-        doubted: bool,
-    ) -> Result<bool, NandError> {
+    fn is_first_spare(&mut self, medium: &mut Medium<'_>, magic: [u8; 8], doubted: bool) -> Result<bool> {
         let [_, Some(at)] = &mut self.spots else { return Ok(true) };
         if good(medium, 1)? == 0 {
             return Ok(false);
@@ -277,7 +260,7 @@ fn write_ring(
     at: Spot,
     has_other: bool,
     (payload, seq): (&[u8], u64),
-) -> Result<Option<Spot>, NandError> {
+) -> Result<Option<Spot>> {
     let shape = *medium.shape();
     if let Some(index) = shape.next_safe(at.index, at.index)
         && put(medium, ANCHOR, shape.page(at.block, index), seq, payload)? == Put::Held
@@ -299,19 +282,12 @@ fn write_ring(
 }
 
 /// Erases a block; false if it is bad.
-pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandError> {
-    if medium.is_bad(block)? {
-        return Ok(false);
-    }
-    match medium.erase(block) {
-        Ok(()) => Ok(true),
-        Err(NandError::EraseFailed(_)) => medium.mark_bad(block).map(|()| false),
-        Err(error) => Err(error),
-    }
+pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool> {
+    Ok(!medium.is_bad(block)? && medium.renew(block)?)
 }
 
 /// Good blocks of a ring.
-fn good(medium: &mut Medium<'_>, ring: u32) -> Result<u32, NandError> {
+fn good(medium: &mut Medium<'_>, ring: u32) -> Result<u32> {
     let mut good = 0;
     for block in first_of(ring)..first_of(ring) + RING_BLOCKS {
         good += u32::from(!medium.is_bad(block)?);
@@ -321,7 +297,7 @@ fn good(medium: &mut Medium<'_>, ring: u32) -> Result<u32, NandError> {
 
 /// True if the page behind a ring's end is blank. Where the ring has no other block, all pages must be: the erase of this
 /// one may have been cut with the newest anchor in it.
-fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool, NandError> {
+fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Result<bool> {
     let shape = *medium.shape();
     let Some(next) = shape.next_safe(end.index, end.index) else { return Ok(true) };
     let is_alone = is_silent || good(medium, end.block / RING_BLOCKS)? < RING_BLOCKS;
@@ -334,7 +310,7 @@ fn is_blank_behind(medium: &mut Medium<'_>, end: Spot, is_silent: bool) -> Resul
 }
 
 /// The newest anchor of a ring, and the ring's end.
-fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
+fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look> {
     let shape = *medium.shape();
     let (mut blocks, mut sure, mut good) = (Vec::new(), true, 0);
     for block in (first_of(ring)..first_of(ring) + RING_BLOCKS).filter(|block| *block < shape.blocks()) {
@@ -384,13 +360,7 @@ pub(crate) enum Put {
 }
 
 /// Programs a root page and reads it back.
-pub(crate) fn put(
-    medium: &mut Medium<'_>,
-    kind: u8,
-    page: u32,
-    seq: u64,
-    payload: &[u8],
-) -> Result<Put, NandError> {
+pub(crate) fn put(medium: &mut Medium<'_>, kind: u8, page: u32, seq: u64, payload: &[u8]) -> Result<Put> {
     let tag = Tag { kind, flags: 0, seq, body: Vec::new() };
     match medium.program(page, &tag, payload) {
         Ok(()) if medium.read_proved(page)?.is_some() => Ok(Put::Held),

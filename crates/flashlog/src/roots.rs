@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use pumice_media::{AnyChip, Nand, NandError};
 
+use crate::Result;
 use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
 use crate::ring::{ANCHOR_BLOCKS, COPIES, Put, Rings, put, renew};
@@ -37,9 +38,6 @@ pub trait Keeper<'c> {
 
     /// The medium.
     fn medium(&mut self) -> &mut Medium<'c>;
-
-    /// The sequence number of the next page.
-    fn next_seq(&mut self) -> u64;
 
     /// Erased blocks for records, or none.
     fn take_blocks(&mut self) -> Result<Taken, Self::Error>;
@@ -103,7 +101,7 @@ impl Roots {
     }
 
     /// Finds the newest anchor with this magic; `None` if there is none. Nothing of the volume need be known.
-    pub fn find(nand: &mut (dyn Nand + Send), magic: &[u8; 8]) -> Result<Option<Roots>, NandError> {
+    pub fn find(nand: &mut (dyn Nand + Send), magic: &[u8; 8]) -> Result<Option<Roots>> {
         let Some(shape) = Shape::of_anchors(&nand.geometry()) else { return Ok(None) };
         let found = Rings::find(&mut Medium::new(AnyChip::lend(nand), shape), *magic)?;
         Ok(found.map(|(anchor, rings)| Roots {
@@ -139,11 +137,7 @@ impl Roots {
 
     /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
     /// proved and has its copy, in both otherwise. `None` if the blocks named by the anchor have none.
-    pub fn find_record(
-        &mut self,
-        medium: &mut Medium<'_>,
-        records: Shape,
-    ) -> Result<Option<Vec<u8>>, NandError> {
+    pub fn find_record(&mut self, medium: &mut Medium<'_>, records: Shape) -> Result<Option<Vec<u8>>> {
         self.records = *medium.shaped(records).shape();
         let found = self.newest_record(&mut medium.shaped(records))?;
         if found.is_none() {
@@ -153,7 +147,7 @@ impl Roots {
         Ok(found)
     }
 
-    fn newest_record(&mut self, medium: &mut Medium<'_>) -> Result<Option<Vec<u8>>, NandError> {
+    fn newest_record(&mut self, medium: &mut Medium<'_>) -> Result<Option<Vec<u8>>> {
         let [first, second] = self.anchor.checkpoints;
         let blocks = ANCHOR_BLOCKS..medium.shape().blocks();
         if first == second || !blocks.contains(&first) || !(second == 0 || blocks.contains(&second)) {
@@ -257,7 +251,7 @@ impl Roots {
 
     /// Finds the places of the next root writes, before the first one after a mount. True if a cut write may have
     /// touched the blocks taken next, [`DOUBTED`] at the most: they must be erased again.
-    pub fn find_ends(&mut self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
+    pub fn find_ends(&mut self, medium: &mut Medium<'_>) -> Result<bool> {
         let mut medium = medium.shaped(self.records);
         let shape = *medium.shape();
         self.records = shape;
@@ -289,7 +283,7 @@ impl Roots {
 
     /// Reads both copies of the newest record and of the newest anchor. False if one is missing, cannot be read or is near
     /// the limit of ECC: then the owner should write the next record elsewhere ([`Roots::turn_over`]), and soon.
-    pub fn are_sound(&self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
+    pub fn are_sound(&self, medium: &mut Medium<'_>) -> Result<bool> {
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Ok(false) };
         let even = {
             let mut anchors = medium.shaped(shape);
@@ -422,7 +416,7 @@ impl Roots {
 
     /// Writes an anchor. The ends must be found.
     pub fn write_anchor<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
-        let seq = keeper.next_seq();
+        let seq = keeper.medium().next_seq();
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
         match self.rings.write(&mut keeper.medium().shaped(shape), &self.anchor, seq) {
             Ok(true) => Ok(()),
@@ -451,7 +445,7 @@ struct Half {
 }
 
 impl Half {
-    fn read(medium: &mut Medium<'_>, block: u32) -> Result<Half, NandError> {
+    fn read(medium: &mut Medium<'_>, block: u32) -> Result<Half> {
         let used = programmed(medium, block)?;
         let newest = newest(medium, block, used, CHECKPOINT, |bytes| Some(bytes.to_vec()))?;
         Ok(Half { block, used, newest })
@@ -463,7 +457,7 @@ impl Half {
     }
 
     /// True if another block has a copy of its newest record.
-    fn is_copied_to(&self, medium: &mut Medium<'_>, other: u32) -> Result<bool, NandError> {
+    fn is_copied_to(&self, medium: &mut Medium<'_>, other: u32) -> Result<bool> {
         let Some(newest) = &self.newest else { return Ok(false) };
         let page = medium.shape().page(other, newest.index);
         is_copy(medium, page, newest.seq)
@@ -471,7 +465,7 @@ impl Half {
 }
 
 /// True if a page is the copy of a record, by its header or, without one, by the whole page.
-fn is_copy(medium: &mut Medium<'_>, page: u32, seq: u64) -> Result<bool, NandError> {
+fn is_copy(medium: &mut Medium<'_>, page: u32, seq: u64) -> Result<bool> {
     match medium.peek(page)? {
         Peek::Programmed(Some(header)) => Ok(header == (CHECKPOINT, seq)),
         Peek::Programmed(None) => {
@@ -490,7 +484,7 @@ fn next_record<'c, K: Keeper<'c>>(
     let mut payload = keeper.record(left)?;
     debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
     payload.resize(shape.payload(), 0);
-    Ok((payload, keeper.next_seq()))
+    Ok((payload, keeper.medium().next_seq()))
 }
 
 /// Writes a record into both blocks; false if either does not hold it.

@@ -1,7 +1,6 @@
 //! Finding the newest root of an erase block (ScaleFFS, 4.5, searches its checkpoint region in the same two phases).
 
-use pumice_media::NandError;
-
+use crate::Result;
 use crate::medium::Medium;
 
 /// The newest root in a block.
@@ -23,7 +22,7 @@ impl<T> Newest<T> {
 
 /// The number of programmed pages of a block, by halves: pages are programmed in order. Pages that share cells with
 /// earlier ones are passed over.
-pub(crate) fn programmed(medium: &mut Medium<'_>, block: u32) -> Result<u32, NandError> {
+pub(crate) fn programmed(medium: &mut Medium<'_>, block: u32) -> Result<u32> {
     let (mut low, mut high) = (0, medium.shape().pages());
     while low < high {
         let middle = u32::midpoint(low, high);
@@ -47,7 +46,7 @@ pub(crate) fn newest<T>(
     used: u32,
     kind: u8,
     read: impl Fn(&[u8]) -> Option<T>,
-) -> Result<Option<Newest<T>>, NandError> {
+) -> Result<Option<Newest<T>>> {
     let most = UNPROVED_MOST * medium.shape().reach();
     for index in (used.saturating_sub(most)..used).rev() {
         let Some(page) = medium.read_proved(medium.shape().page(block, index))? else { continue };

@@ -7,6 +7,7 @@ use core::ops::Range;
 use pumice_ecc::CodeError;
 use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing};
 
+use crate::Result;
 use crate::page_code::{NoRoom, PageCode, SoftwareCode};
 
 /// A chip without ECC, with the codes of a [`PageCode`] computed here.
@@ -99,7 +100,7 @@ impl<N: Nand> SoftwareEcc<N> {
     }
 
     /// Refuses a buffer for free bytes that has another length.
-    fn check(&self, page: PageId, spare: &[u8]) -> Result<(), NandError> {
+    fn check(&self, page: PageId, spare: &[u8]) -> Result<()> {
         match spare.len() == self.code.free().len() {
             true => Ok(()),
             false => Err(NandError::Violation("wrong buffer length", page)),
@@ -121,7 +122,7 @@ impl<N: Nand> SoftwareEcc<N> {
     }
 
     /// Reads a page and its raw spare area as they are.
-    fn read_raw(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<(), NandError> {
+    fn read_raw(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<()> {
         self.check(page, spare)?;
         as_it_is(self.chip.read(page, data, &mut self.shown))?;
         self.spread();
@@ -136,7 +137,7 @@ impl<N: Nand> SoftwareEcc<N> {
 }
 
 /// A read of a chip without ECC, right or wrong, with or without a report.
-fn as_it_is(outcome: Result<ReadOutcome, NandError>) -> Result<(), NandError> {
+fn as_it_is(outcome: Result<ReadOutcome>) -> Result<()> {
     match outcome {
         Ok(_) | Err(NandError::Uncorrectable(_)) => Ok(()),
         Err(error) => Err(error),
@@ -159,7 +160,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         self.chip.pairing()
     }
 
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome> {
         self.read_raw(page, data, spare)?;
         match self.code.correct(data, &self.raw) {
             Ok(0) => Ok(ReadOutcome::Clean),
@@ -177,7 +178,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         page: PageId,
         data: &mut [u8],
         spare: &mut [u8],
-    ) -> Result<Vec<Range<usize>>, NandError> {
+    ) -> Result<Vec<Range<usize>>> {
         self.read_raw(page, data, spare)?;
         let step = self.code.code().step_bytes();
         let outcomes = self.code.correct_steps(data, &self.raw);
@@ -186,7 +187,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         Ok(numbered.map(|(number, _)| number * step..(number + 1) * step).collect())
     }
 
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome> {
         self.check(page, spare)?;
         as_it_is(self.chip.read_spare(page, &mut self.shown))?;
         self.spread();
@@ -194,7 +195,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         Ok(ReadOutcome::Clean)
     }
 
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<()> {
         self.check(page, spare)?;
         self.raw.fill(0xff);
         let free = self.raw.iter_mut().skip(self.code.free().start);
@@ -205,15 +206,15 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         self.chip.program(page, data, &self.shown)
     }
 
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+    fn erase(&mut self, block: BlockId) -> Result<()> {
         self.chip.erase(block)
     }
 
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+    fn is_bad(&mut self, block: BlockId) -> Result<bool> {
         self.chip.is_bad(block)
     }
 
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+    fn mark_bad(&mut self, block: BlockId) -> Result<()> {
         self.chip.mark_bad(block)
     }
 
@@ -221,11 +222,11 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         self.chip.stats()
     }
 
-    fn room(&self) -> Result<Option<u64>, NandError> {
+    fn room(&self) -> Result<Option<u64>> {
         self.chip.room()
     }
 
-    fn flush(&mut self) -> Result<(), NandError> {
+    fn flush(&mut self) -> Result<()> {
         self.chip.flush()
     }
 }

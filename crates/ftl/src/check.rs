@@ -15,15 +15,16 @@ use pumice_media::{AnyChip, Nand};
 use crate::check::evidence::Trimmed;
 use crate::counters::Start;
 use crate::error::Result;
-use crate::findings::{Finding, Findings};
+use crate::findings::{Finding, Findings, told};
 use crate::layout::Kind;
 use crate::record::Record;
-use crate::recover::{Replayed, Trust};
+use crate::replaying::Replayed;
 use crate::seek::{Sought, seek};
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::status::Mode;
+use crate::trust::Trust;
 
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,8 +93,8 @@ pub fn check(nand: impl Nand + Send, progress: &mut dyn FnMut(u32, u32)) -> Resu
         stored_blocks: ftl.map.table.live(),
         lost: checked.fixes.lost,
         possibly_lost: checked.fixes.possibly_lost,
-        findings: checked.found.into_list(),
-        notes: checked.notes.into_list(),
+        findings: told(checked.found),
+        notes: told(checked.notes),
     })
 }
 

@@ -155,7 +155,10 @@ impl Server<'_> {
             self.log.segments.change(block, |segment| segment.trims = false);
         }
         self.map.release_map(&mut self.log)?;
-        self.turn_over_roots()?;
+        // Before they are full, just after a checkpoint, when the old ones are free.
+        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) {
+            self.turn_over_roots()?;
+        }
         if clean && !self.log.recorded.record.clean {
             // The cleaner had to make room for the record.
             return self.write_checkpoint(true);
@@ -220,7 +223,7 @@ impl Server<'_> {
         let state = RawState {
             magic: CHECKPOINT_MAGIC.into(),
             clock: self.log.clock.into(),
-            sequence: self.log.flash.sequence.into(),
+            sequence: self.log.flash.medium.seq().into(),
             user_writes: self.log.status.counters.user_writes.into(),
             copied: self.log.status.counters.copied.into(),
             erases: self.log.status.counters.erases.into(),
@@ -239,7 +242,7 @@ impl Server<'_> {
             changed: self.map.table.changed().into(),
             unsure: self.log.aftermath.unsure.encode(&self.log.shape),
         };
-        let sequence = self.log.flash.sequence;
+        let sequence = self.log.flash.medium.seq();
         let mut writer = Writer {
             flash: &mut self.log.flash,
             shape: self.log.shape,
@@ -267,10 +270,9 @@ impl Server<'_> {
         writer.finish()
     }
 
-    /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
-    /// free.
-    fn turn_over_roots(&mut self) -> Result<()> {
-        if self.log.recorded.roots.is_nearly_full(ROOM_LEAST) && self.log.policies.wear.free() >= 2 {
+    /// Leaves the segments of records for others, as long as two are free, for full roots may need them.
+    pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
+        if self.log.policies.wear.free() >= 2 {
             self.log.recorded.roots.turn_over();
             self.write_record(self.log.recorded.record.clean)?;
         }

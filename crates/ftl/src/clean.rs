@@ -177,14 +177,14 @@ impl Server<'_> {
     /// Cleans until so many segments are free, as far as that goes; true if something was written. Where programs and
     /// erases fail, more segments are needed than were kept.
     pub(crate) fn make_room(&mut self, segments: u32) -> Result<bool> {
-        let before = self.log.flash.sequence;
+        let before = self.log.flash.medium.seq();
         for _ in 0..self.log.shape.blocks {
             if self.log.policies.wear.free() >= segments || (!self.clean()? && !self.end_head()?) {
                 break;
             }
             self.commit()?;
         }
-        Ok(self.log.flash.sequence > before)
+        Ok(self.log.flash.medium.seq() > before)
     }
 
     /// Ends the head with the most garbage, so that it can be cleaned; false if there is none.

@@ -1,8 +1,6 @@
 //! Commits: blocks are put into the pages of heads, the pages programmed, and the blocks of a segment in which a program
 //! failed moved out of it.
 
-use pumice_media::NandError;
-
 use crate::error::{FtlError, Result};
 use crate::head::{HEADS, Head};
 use crate::layout::{Kind, TRIM_BLOCK};
@@ -37,17 +35,8 @@ impl Server<'_> {
         debug_assert!(self.is_live(&head), "segment {} gets garbage", head.block);
         head.filled.resize(self.log.shape.slots as usize, Entry::NONE);
         let tag = self.log.tag(&head, kind, head.filled.clone());
-        match self.log.flash.program(head.place(), &tag, &head.buffer) {
-            Ok(()) => {}
-            Err(NandError::ProgramFailed(_)) => {
-                self.log.give_up(head);
-                return Ok(false);
-            }
-            Err(error) => {
-                self.log.heads.fail(head);
-                return self.log.status.fail(error);
-            }
-        }
+        let programmed = self.log.flash.program(head.place(), &tag, &head.buffer);
+        let Some(mut head) = self.log.unless_failed(head, programmed)? else { return Ok(false) };
         head.advance(&self.log.shape, tag.sequence);
         if kind == Kind::Trim {
             self.log.segments.change(head.block, |segment| segment.trims = true);

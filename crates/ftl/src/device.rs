@@ -95,8 +95,6 @@ fn number(lba: u64) -> Result<u32> {
     u32::try_from(lba).map_err(|_| FtlError::Unreadable(u32::MAX))
 }
 
-/// Beyond the promises of the trait: blocks never written and blocks discarded read as zeros, after a power cut too if
-/// the discard was flushed. A write that fails leaves the block as it was or as it should be.
 impl BlockDevice for Server<'_> {
     fn block_bytes(&self) -> u32 {
         self.log.shape.block_bytes

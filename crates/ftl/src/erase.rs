@@ -14,19 +14,12 @@ use crate::shape::ANCHOR_BLOCKS;
 impl Log<'_> {
     /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
     pub(crate) fn prepare(&mut self, block: u32, keep: bool) -> Result<()> {
-        let mut state = if block < ANCHOR_BLOCKS { State::Anchor } else { State::Free };
-        if self.flash.medium.is_bad(block)? {
-            state = State::Bad;
-        } else if !keep {
-            match self.flash.medium.erase(block) {
-                Ok(()) => {}
-                Err(NandError::EraseFailed(_)) => {
-                    self.flash.medium.mark_bad(block)?;
-                    state = State::Bad;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let is_good = !self.flash.medium.is_bad(block)? && (keep || self.flash.medium.renew(block)?);
+        let state = match block < ANCHOR_BLOCKS {
+            _ if !is_good => State::Bad,
+            true => State::Anchor,
+            false => State::Free,
+        };
         self.segments.change(block, |segment| segment.state = state);
         Ok(())
     }

@@ -35,8 +35,6 @@ impl Found {
 pub(crate) struct Flash<'c> {
     pub(crate) medium: Medium<'c>,
     shape: Shape,
-    /// Sequence number of the next page.
-    pub(crate) sequence: u64,
     /// The page of blocks or trims that was programmed last.
     before: Option<Before>,
     /// All pages programmed so far are promised, and the next page says so.
@@ -45,19 +43,7 @@ pub(crate) struct Flash<'c> {
 
 impl<'c> Flash<'c> {
     pub(crate) fn new(nand: AnyChip<'c>, shape: Shape) -> Flash<'c> {
-        Flash {
-            medium: Medium::new(nand, shape.medium),
-            shape,
-            sequence: 1,
-            before: None,
-            is_promised: false,
-        }
-    }
-
-    /// The number of the next page.
-    pub(crate) fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
-        self.sequence - 1
+        Flash { medium: Medium::new(nand, shape.medium), shape, before: None, is_promised: false }
     }
 
     /// The summary in a page, if there is a proved one.
@@ -104,11 +90,8 @@ impl<'c> Flash<'c> {
 
     /// The tag of a page by its spare bytes, without proof of its entries; `None` if there is none that makes sense.
     pub(crate) fn tag_hint(&mut self, place: Place) -> Result<Option<Tag>> {
-        match self.medium.tag(self.shape.page(place)) {
-            Ok(tag) => Ok(Tag::decode(&self.shape, &tag)),
-            Err(Fault::Chip(error)) => Err(error.into()),
-            Err(_) => Ok(None),
-        }
+        let tag = Fault::readable(self.medium.tag(self.shape.page(place)))?;
+        Ok(tag.and_then(|tag| Tag::decode(&self.shape, &tag)))
     }
 
     /// The tag of a page that ECC gives up on, by its spare area, if that can be read; only its header is proved.

@@ -82,9 +82,19 @@ impl Log<'_> {
             return self.free(block);
         }
         self.segments.change(block, |segment| segment.state = State::Sealed);
+        self.offer(block);
+    }
+
+    /// Allows a sealed segment to be cleaned.
+    pub(crate) fn offer(&mut self, block: u32) {
         let view = self.segments.get(block).view(self.shape.capacity(), self.clock);
         self.policies.selector.sealed(block, &view, self.clock);
         self.policies.wear.sealed(block, &view);
+    }
+
+    /// Takes a segment off those that may be cleaned; false if it is none of them.
+    pub(crate) fn take_sealed(&mut self, block: u32) -> bool {
+        self.segments.get(block).state == State::Sealed && self.policies.selector.remove(block)
     }
 
     pub(crate) fn set_states(&mut self, blocks: &[u32], state: State) {
@@ -93,7 +103,8 @@ impl Log<'_> {
         }
     }
 
-    pub(crate) fn give_back(&mut self, blocks: Vec<u32>) {
+    /// Hands segments back that hold nothing.
+    pub(crate) fn give_back(&mut self, blocks: impl IntoIterator<Item = u32>) {
         for block in blocks {
             self.segments.change(block, |segment| segment.state = State::Free);
             self.hand_back(block);
@@ -145,9 +156,9 @@ impl Log<'_> {
 
     /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
     pub(crate) fn hand_out(&mut self) {
-        let (shape, now) = (self.shape, self.clock);
+        let now = self.clock;
         let mut sealed = Vec::new();
-        for block in 0..shape.blocks {
+        for block in 0..self.shape.blocks {
             let segment = self.segments.get(block);
             match segment.state {
                 State::Free if segment.trims => self.waiting.hold(block),
@@ -157,10 +168,6 @@ impl Log<'_> {
             }
         }
         sealed.sort_unstable_by_key(|(age, block)| (core::cmp::Reverse(*age), *block));
-        for (_, block) in sealed {
-            let view = self.segments.get(block).view(shape.capacity(), now);
-            self.policies.selector.sealed(block, &view, now);
-            self.policies.wear.sealed(block, &view);
-        }
+        sealed.into_iter().for_each(|(_, block)| self.offer(block));
     }
 }

@@ -52,7 +52,7 @@ impl<N> Ftl<N> {
     /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not
     /// called.
     pub fn set_patrol_period(&mut self, seconds: u64) {
-        self.server.set_patrol_period(seconds);
+        self.server.log.patrol.set_period(seconds);
     }
 
     /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or

@@ -79,7 +79,7 @@ pub struct Info {
 }
 
 impl Server<'_> {
-    /// The state and the counters of the disk. Looks at every segment's line in the lookup table.
+    /// The report of [`crate::Ftl::info`].
     pub(crate) fn info(&self) -> Info {
         let count = |state: State| {
             u32::try_from(self.log.segments.iter().filter(|(_, s)| s.state == state).count())

@@ -10,11 +10,8 @@ use crate::log::Log;
 use crate::map::Map;
 use crate::map_pages::{Group, GroupPlace};
 use crate::segments::State;
-use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::stream::{GROUP, changes_most};
-
-impl Server<'_> {}
 
 impl Map {
     /// Pages of leaves and parity that cannot be read, in the segments that hold leaves.
@@ -68,7 +65,8 @@ impl Map {
         let mut leaves: Vec<u32> = match self.log.victim(count) {
             None => Vec::new(),
             Some((block, most)) => {
-                let is_here = |page: Option<u32>| page.is_some_and(|page| log.place_of(page).block == block);
+                let is_here =
+                    |page: Option<u32>| page.is_some_and(|page| log.shape.place_of(page).block == block);
                 let here = (0..).zip(self.table.pages()).filter(|(_, page)| is_here(*page));
                 here.map(|(leaf, _)| leaf).take(most).collect()
             }
@@ -117,10 +115,10 @@ impl Map {
     /// A leaf was written to a page, or holds nothing.
     fn leaf_written(&mut self, log: &mut Log<'_>, leaf: u32, page: Option<u32>) {
         if let Some(page) = self.table.page(leaf) {
-            self.log.remove(log.place_of(page).block);
+            self.log.remove(log.shape.place_of(page).block);
         }
         if let Some(page) = page {
-            self.log.add(log.place_of(page).block);
+            self.log.add(log.shape.place_of(page).block);
         }
         self.table.written(leaf, page);
     }
@@ -160,8 +158,7 @@ impl Map {
             if is_bad {
                 log.waiting.doom(block);
             } else {
-                log.segments.change(block, |segment| segment.state = State::Free);
-                log.hand_back(block);
+                log.give_back([block]);
             }
         }
         log.bury()
@@ -176,6 +173,7 @@ mod tests {
     use crate::check::check;
     use crate::open::{CreateOptions, OpenOptions, create};
     use crate::repair::{RepairOptions, repair};
+    use crate::server::Server;
     use crate::testing::{served, served_with};
 
     /// A disk with its table in leaves, all blocks of it written, some of them twice; with memory for one leaf.

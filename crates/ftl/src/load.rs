@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pumice_flashlog::{Page, Patrol, Rounds, SEQ_END};
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, little_endian::U64};
 
 use crate::counters::Counters;
 use crate::error::Result;
@@ -39,7 +39,11 @@ struct Reader<'a, 'c> {
     part: u32,
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'c> Reader<'a, 'c> {
+    fn new(flash: &'a mut Flash<'c>, shape: Shape, record: &'a Record) -> Reader<'a, 'c> {
+        Reader { flash, shape, record, payload: Vec::new(), at: 0, part: 0 }
+    }
+
     /// The next `count` bytes; `None` if the checkpoint ends, or is damaged.
     fn take(&mut self, count: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; count];
@@ -120,9 +124,7 @@ impl Reader<'_, '_> {
 impl Log<'_> {
     /// Pages of a checkpoint that cannot be read, by number; none if its parity does not fit.
     pub(crate) fn bad_parts(&mut self, record: &Record) -> Result<Vec<Option<u32>>> {
-        let payload = Vec::new();
-        let reader = Reader { shape: self.shape, record, payload, at: 0, part: 0, flash: &mut self.flash };
-        reader.bad_parts()
+        Reader::new(&mut self.flash, self.shape, record).bad_parts()
     }
 }
 
@@ -130,14 +132,7 @@ impl Server<'_> {
     /// Loads the checkpoint of this record; false, with nothing loaded, if it is damaged.
     pub(crate) fn load(&mut self, record: Record) -> Result<bool> {
         let fits = record.pages <= self.log.shape.blocks.saturating_mul(self.log.shape.pages);
-        let mut reader = Reader {
-            shape: self.log.shape,
-            record: &record,
-            payload: Vec::new(),
-            at: 0,
-            part: 0,
-            flash: &mut self.log.flash,
-        };
+        let mut reader = Reader::new(&mut self.log.flash, self.log.shape, &record);
         self.map.table.clear();
         self.map.log.clear();
         let loaded = if fits { Loaded::read(&mut reader, &mut self.map.table)? } else { None };
@@ -150,18 +145,16 @@ impl Server<'_> {
             return Ok(false);
         };
         self.map.table.set_live(loaded.state.stored.get());
-        self.map
-            .table
-            .pages()
-            .flatten()
-            .for_each(|page| self.map.log.add(self.log.shape.medium.block_of(page)));
+        let medium = self.log.shape.medium;
+        self.map.table.pages().flatten().for_each(|page| self.map.log.add(medium.block_of(page)));
         self.log.clock = loaded.state.clock.get();
-        self.log.flash.sequence = loaded.state.sequence.get();
+        self.log.flash.medium.set_seq(loaded.state.sequence.get());
+        let count = |count: U64| count.get().min(COUNT_MOST);
         self.log.status.counters = Counters {
-            user_writes: loaded.state.user_writes.get().min(COUNT_MOST),
-            copied: loaded.state.copied.get().min(COUNT_MOST),
-            erases: loaded.state.erases.get().min(COUNT_MOST),
-            trimmed: loaded.state.trimmed.get().min(COUNT_MOST),
+            user_writes: count(loaded.state.user_writes),
+            copied: count(loaded.state.copied),
+            erases: count(loaded.state.erases),
+            trimmed: count(loaded.state.trimmed),
             ..Counters::default()
         };
         for (slot, head) in loaded.heads {
@@ -176,7 +169,7 @@ impl Server<'_> {
             page: loaded.state.patrol_page.get(),
             passes: loaded.state.patrol_passes.get(),
             moved_blocks: loaded.state.moved.get(),
-            corrected_bits: loaded.state.corrected.get().min(COUNT_MOST),
+            corrected_bits: count(loaded.state.corrected),
             rebuilt_pages: loaded.state.rebuilt.get(),
         });
         self.log.aftermath.unsure.name(&self.log.shape, &loaded.state.unsure);

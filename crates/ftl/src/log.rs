@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pumice_cleaning::Params;
-use pumice_flashlog::{Patrol, Roots, Rounds};
+use pumice_flashlog::{Patrol, READS_MOST, Roots, Rounds};
 use pumice_media::AnyChip;
 
 use crate::aftermath::Aftermath;
@@ -15,14 +15,11 @@ use crate::layout::Kind;
 use crate::moving::Cleaner;
 use crate::policy::Policies;
 use crate::recorded::Recorded;
-use crate::segments::{READS_MOST, Segment, Segments};
+use crate::segments::{Segment, Segments};
 use crate::shape::{Addr, Shape};
 use crate::status::Status;
 use crate::tag::Entry;
 use crate::waiting::Waiting;
-
-/// One read in so many is charged to its segment.
-const SAMPLED: u32 = 1024;
 
 /// The log.
 pub(crate) struct Log<'c> {
@@ -144,11 +141,6 @@ impl<'c> Log<'c> {
             self.segments.change(block, change);
             self.patrol.note();
         }
-    }
-
-    /// Has reads of segments counted.
-    pub(crate) fn watch_reads(&mut self) {
-        self.flash.medium.sample_reads(SAMPLED, self.flash.sequence);
     }
 
     /// The patrol's progress so far.

@@ -27,15 +27,9 @@ pub(crate) struct GroupPlace {
 }
 
 impl Log<'_> {
-    /// The place of a page that is counted through the chip.
-    pub(crate) fn place_of(&self, page: u32) -> Place {
-        let medium = &self.shape.medium;
-        Place { block: medium.block_of(page), index: medium.index_of(page) }
-    }
-
     /// The entries of a leaf by its page or, if that cannot be read, by the others of its group; else they are lost.
     pub(crate) fn leaf_in(&mut self, leaf: u32, page: u32, entries: usize) -> Result<Box<[u32]>> {
-        let place = self.place_of(page);
+        let place = self.shape.place_of(page);
         let own =
             self.map_page(place)?.filter(|(raw, _)| raw.magic.get() == LEAF_MAGIC && raw.leaf.get() == leaf);
         let bytes = match own {
@@ -90,7 +84,7 @@ impl Log<'_> {
             first: (*first).into(),
             reserved: [0; 4],
         };
-        let tag = Tag::plain(Kind::Map, self.flash.sequence);
+        let tag = Tag::plain(Kind::Map, self.flash.medium.seq());
         let mut sum = vec![0; self.shape.payload() - size_of::<RawLeaf>()];
         let mut put = |index: u32, raw: RawLeaf, bytes: &[u8]| {
             let mut payload = raw.as_bytes().to_vec();

@@ -12,13 +12,13 @@ use crate::identity::{Identity, Void};
 use crate::layout::{MAGIC, count32};
 use crate::policy::PolicyNames;
 use crate::record::Record;
-use crate::recover::Trust;
 use crate::roots::record_shape;
 use crate::server::Server;
 use crate::shape::Shape;
 use crate::status::Mode;
 use crate::stream::{segments_at_most, segments_needed};
 use crate::survey::Surveys;
+use crate::trust::Trust;
 
 /// The size of the logical disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,9 +171,7 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
 }
 
 impl<'c> Server<'c> {
-    /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
-    /// copy. The start goes by the checkpoint if nothing was written since, and else also by the headers of segments
-    /// since then. It goes by the headers alone if the checkpoint cannot be read.
+    /// The start of [`crate::Ftl::open`].
     pub(crate) fn open(mut nand: AnyChip<'c>, options: OpenOptions) -> Result<Server<'c>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
@@ -188,7 +186,7 @@ impl<'c> Server<'c> {
         let mut replayed = ftl.replay_since(record.clone(), options.rebuild, Trust::SERVE)?;
         let mut trust = Trust::SERVE;
         let freed = ftl.take_in_alone(&mut trust, &mut replayed)?;
-        ftl.log.watch_reads();
+        ftl.log.flash.medium.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.log.aftermath.surveys = Surveys::default();
         ftl.log.aftermath.doubted = ftl.map.still_doubted(&mut ftl.log, replayed.doubted.clone())?;

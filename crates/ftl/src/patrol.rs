@@ -60,14 +60,7 @@ struct Unreadable {
 }
 
 impl Server<'_> {
-    /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not
-    /// called.
-    pub(crate) fn set_patrol_period(&mut self, seconds: u64) {
-        self.log.patrol.set_period(seconds);
-    }
-
-    /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
-    /// reads some pages; true if more is due. For idle times.
+    /// The piece of [`crate::Ftl::maintain`].
     pub(crate) fn maintain(&mut self, now: i64) -> Result<bool> {
         self.log.note_weak();
         if !self.log.status.may_write() {
@@ -93,8 +86,7 @@ impl Server<'_> {
         Ok(true)
     }
 
-    /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
-    /// is told log pages done and all. Memory: sixteen bytes for each unreadable page, four for each lost logical block.
+    /// The pass of [`crate::Ftl::scrub`].
     pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.log.rounds();
         let mut pass = Pass::default();
@@ -167,25 +159,25 @@ impl Server<'_> {
     fn patrol_pages(&mut self, pass: &mut Pass) -> Result<()> {
         if self.log.patrol.rounds().page == 0 {
             if !self.log.recorded.roots.are_sound(&mut self.log.flash.medium)? {
-                self.renew_roots(pass)?;
+                self.renew(pass, Server::move_roots)?;
             }
             self.log.patrol.move_to(self.log.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
         }
         let (mut read, mut passed) = (0, 0);
         while read < PAGES && passed < SEGMENTS && self.log.patrol.rounds().page < self.log.all_pages() {
             let page = self.log.patrol.rounds().page;
-            let (block, index) = (self.log.shape.medium.block_of(page), self.log.shape.medium.index_of(page));
-            let next = self.log.shape.page(Place { block: block + 1, index: 0 });
-            if !self.log.is_patrolled(block) {
+            let place = self.log.shape.place_of(page);
+            let next = self.log.shape.page(Place { block: place.block + 1, index: 0 });
+            if !self.log.is_patrolled(place.block) {
                 self.log.patrol.move_to(next);
                 passed += 1;
                 continue;
             }
-            self.patrol_page(Place { block, index }, pass)?;
+            self.patrol_page(place, pass)?;
             self.log.patrol.move_to(page + 1);
             read += 1;
             if page + 1 == next {
-                self.end_segment(block, pass)?;
+                self.end_segment(place.block, pass)?;
             }
         }
         if self.log.patrol.rounds().page >= self.log.all_pages() {
@@ -225,47 +217,36 @@ impl Server<'_> {
         let is_here = |it: &Unreadable| self.log.shape.medium.block_of(it.page) == block;
         let has_unreadable = pass.unreadable.iter().any(is_here);
         pass.unreadable.retain(|it| !is_here(it));
-        if self.map.log.holds(block) {
-            if has_unreadable || self.log.flash.medium.has_tired() {
-                self.mend_map(block, pass)?;
-            }
+        match has_unreadable || self.log.flash.medium.has_tired() {
+            true if self.map.log.holds(block) => self.renew(pass, |server| server.mend_map(block)),
+            true => self.renew(pass, Server::move_roots),
+            false => Ok(()),
+        }
+    }
+
+    /// Has pages of the checkpoint, or its records or anchors, written anew.
+    fn renew(&mut self, pass: &mut Pass, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        pass.found.weak_roots = true;
+        if !self.log.status.may_write() {
             return Ok(());
         }
-        if has_unreadable || self.log.flash.medium.has_tired() {
-            self.renew_roots(pass)?;
-        }
+        self.admit_write()?;
+        write(self)?;
+        self.log.note_weak();
         Ok(())
     }
 
     /// Has the leaves of the translation table moved out of a segment that is weak.
-    fn mend_map(&mut self, block: u32, pass: &mut Pass) -> Result<()> {
-        pass.found.weak_roots = true;
-        if !self.log.status.may_write() {
-            return Ok(());
-        }
-        self.admit_write()?;
+    fn mend_map(&mut self, block: u32) -> Result<()> {
         self.map.log.call_weak(block);
         self.map.empty_weak_map(&mut self.log)?;
-        self.checkpoint()?;
-        self.log.note_weak();
-        Ok(())
+        self.checkpoint()
     }
 
     /// Writes the checkpoint, its records and the anchors to other segments.
-    fn renew_roots(&mut self, pass: &mut Pass) -> Result<()> {
-        pass.found.weak_roots = true;
-        if !self.log.status.may_write() {
-            return Ok(());
-        }
-        self.admit_write()?;
+    fn move_roots(&mut self) -> Result<()> {
         self.checkpoint()?;
-        // As long as there are two, for full roots may need them.
-        if self.log.policies.wear.free() >= 2 {
-            self.log.recorded.roots.turn_over();
-            self.write_record(self.log.recorded.record.clean)?;
-        }
-        self.log.note_weak();
-        Ok(())
+        self.turn_over_roots()
     }
 }
 

@@ -8,22 +8,13 @@ use crate::server::Server;
 use crate::shape::ANCHOR_BLOCKS;
 
 impl Server<'_> {
-    /// Whether a quick scrub can be made.
-    ///
-    /// # Errors
-    /// As [`Server::quick_scrub`].
+    /// Fails without signatures to look at.
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
         let shape = self.log.shape.medium;
         if shape.has_signatures() { Ok(()) } else { Err(FtlError::NoSignatures { parity: shape.parity() }) }
     }
 
-    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties
-    /// segments with missing or wrong parity. Reads each spare area and no page: decayed pages, checkpoint and table
-    /// are left to [`Server::scrub`]. `progress` is told segments done and all.
-    ///
-    /// # Errors
-    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip without room for signatures in its spare
-    /// areas.
+    /// The pass of [`crate::Ftl::quick_scrub`].
     pub(crate) fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let shape = self.log.shape.medium;

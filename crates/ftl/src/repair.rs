@@ -11,14 +11,15 @@ use pumice_media::{AnyChip, Nand};
 use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
-use crate::findings::Finding;
+use crate::findings::{Finding, told};
 use crate::head::Head;
-use crate::recover::{Replayed, Sure, Trust};
+use crate::replaying::Replayed;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::Addr;
 use crate::status::Mode;
 use crate::survey::Surveys;
+use crate::trust::{Sure, Trust};
 
 /// The options of a repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,12 +75,12 @@ pub fn repair<N: Nand + Send + 'static>(
         ftl.log.segments.hold(lost.into_iter().chain(replayed.tellers));
         ftl.apply(&fixes)?;
         if is_adrift {
-            ftl.log.flash.sequence += SEQ_GAP;
+            ftl.log.flash.medium.number_from(0, SEQ_GAP);
         }
         ftl.write_repair(undone, &fixes)?;
     }
     let chip = ftl.log.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
-    Ok((chip, found.into_list()))
+    Ok((chip, told(found)))
 }
 
 impl Server<'_> {
@@ -89,9 +90,9 @@ impl Server<'_> {
         if self.log.status.start == Start::Checkpoint {
             return Ok(Vec::new());
         }
-        let sequence = self.log.flash.sequence;
+        let sequence = self.log.flash.medium.seq();
         self.replay(None, *trust)?;
-        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
+        self.log.flash.medium.number_from(sequence, 0);
         let freed = self.take_in_alone(trust, &mut Replayed::default())?;
         self.map.count_off_all(&mut self.log)?;
         Ok(freed)
@@ -156,16 +157,12 @@ impl Server<'_> {
             Start::Recovered | Start::Headers => self.checkpoint_unsure(false)?,
         }
         for block in &fixes.empty {
-            if self.log.segments.get(*block).state == State::Sealed
-                && self.log.policies.selector.remove(*block)
-            {
+            if self.log.take_sealed(*block) {
                 self.clean_victim(*block)?;
             }
         }
         for block in &fixes.bad {
-            if self.log.segments.get(*block).state == State::Sealed
-                && self.log.policies.selector.remove(*block)
-            {
+            if self.log.take_sealed(*block) {
                 self.move_out(*block)?;
                 self.commit()?;
             }

@@ -6,10 +6,11 @@ use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::head::HEADS;
 use crate::record::Record;
-use crate::recover::{Range, Replayed, Sure, Trust};
+use crate::replaying::Replayed;
 use crate::segments::{Segments, State};
 use crate::server::Server;
 use crate::shape::Shape;
+use crate::trust::{Range, Sure, Trust};
 
 /// Free segments that a start after a power cut asks for their bad marks, if there are no more.
 const ASKED: usize = 64;
@@ -38,11 +39,11 @@ impl Server<'_> {
             self.log.end_without_parity();
             Start::Checkpoint
         } else {
-            replayed = self.recover(Range { since: self.log.flash.sequence, without: None, trust })?;
+            replayed = self.recover(Range { since: self.log.flash.medium.seq(), without: None, trust })?;
             Start::Recovered
         };
-        self.log.flash.sequence =
-            self.log.flash.sequence.max(self.log.recorded.roots.newest_seq() + 1) + left_out(&self.log.shape);
+        let newest = self.log.recorded.roots.newest_seq();
+        self.log.flash.medium.number_from(newest + 1, left_out(&self.log.shape));
         self.find_free()?;
         Ok(replayed)
     }
@@ -55,7 +56,7 @@ impl Server<'_> {
         } else if !self.load(self.log.recorded.record.clone())? {
             return Err(FtlError::Checkpoint);
         } else if self.log.status.start == Start::Recovered {
-            replayed = self.recover(Range { since: self.log.flash.sequence, without, trust })?;
+            replayed = self.recover(Range { since: self.log.flash.medium.seq(), without, trust })?;
         }
         self.find_free()?;
         Ok(replayed)
@@ -72,7 +73,7 @@ impl Server<'_> {
         let is_free = |ftl: &Server<'_>| -> Vec<bool> {
             ftl.log.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
         };
-        let sequence = self.log.flash.sequence;
+        let sequence = self.log.flash.medium.seq();
         let mut left_out = 0;
         // A summary counts until it is known that it may fade; one may be read that could not be read before.
         while !self.log.shape.tagged && self.log.aftermath.unsure.alone().len() > left_out {
@@ -81,7 +82,7 @@ impl Server<'_> {
         }
         let before = is_free(self);
         *replayed = self.replay(None, *trust)?;
-        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
+        self.log.flash.medium.number_from(sequence, 0);
         let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
         Ok(freed.map(|((block, _), _)| block).collect())
     }
@@ -115,7 +116,8 @@ impl Server<'_> {
         self.log.aftermath.unsure.name(&self.log.shape, &[]);
         self.log.segments = Segments::new(self.log.shape.blocks);
         self.log.heads.take_all(|_| true);
-        (self.log.flash.sequence, self.log.clock) = (1, 0);
+        self.log.flash.medium.set_seq(1);
+        self.log.clock = 0;
         for block in 0..self.log.shape.blocks {
             self.log.prepare(block, true)?;
         }

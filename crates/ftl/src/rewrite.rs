@@ -36,7 +36,7 @@ impl Server<'_> {
         self.log.status.mode = Mode::Dirty;
         if self.log.shape.is_paired() {
             // No page has this number: a start looks at the next one's record of the page before, which is none.
-            self.log.flash.next_sequence();
+            self.log.flash.medium.next_seq();
         }
         if undone {
             self.write_void()?;

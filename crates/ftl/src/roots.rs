@@ -47,8 +47,7 @@ impl Server<'_> {
             let is_part = self.log.recorded.record.segments.contains(&block) || self.map.log.holds(block);
             let is_needed = self.log.recorded.roots.holds(block) || is_part;
             if self.log.segments.get(block).state == State::Checkpoint && !is_needed {
-                self.log.segments.change(block, |segment| segment.state = State::Free);
-                self.log.hand_back(block);
+                self.log.give_back([block]);
             }
         }
     }
@@ -179,8 +178,7 @@ impl Server<'_> {
                     if self.log.segments.get(block).state == State::Checkpoint
                         && !self.log.recorded.roots.holds(block)
                     {
-                        self.log.segments.change(block, |segment| segment.state = State::Free);
-                        self.log.hand_back(block);
+                        self.log.give_back([block]);
                     }
                 }
                 self.log.check_wear();
@@ -241,10 +239,6 @@ impl<'c> Keeper<'c> for Server<'c> {
         &mut self.log.flash.medium
     }
 
-    fn next_seq(&mut self) -> u64 {
-        self.log.flash.next_sequence()
-    }
-
     fn take_blocks(&mut self) -> Result<Taken> {
         self.forget_abandoned();
         let first = self.take_for_record()?;
@@ -268,7 +262,7 @@ impl<'c> Keeper<'c> for Server<'c> {
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
-        self.log.recorded.record.sequence = self.log.flash.sequence;
+        self.log.recorded.record.sequence = self.log.flash.medium.seq();
         self.log.recorded.record.listed = self.log.listed_for_record();
         self.log.recorded.record.opened = self.named();
         Ok(self.log.recorded.record.encode(&self.log.recorded.identity.disk_bytes(&self.log.shape)))

@@ -29,7 +29,7 @@ impl Log<'_> {
     fn pass_over(&mut self, head: &mut Head) -> bool {
         let Some(next) = self.shape.medium.next_safe(head.index, head.kept) else { return false };
         while head.index < next {
-            let sequence = self.flash.next_sequence();
+            let sequence = self.flash.medium.next_seq();
             head.pass(&self.shape, sequence);
         }
         true
@@ -50,7 +50,7 @@ impl Log<'_> {
         self.pass_over(&mut head);
         if head.index > head.kept {
             // No page has the number before that of the next: a start looks at that one's record of the page before.
-            self.flash.next_sequence();
+            self.flash.medium.next_seq();
             self.flash.promise();
         }
         // Passed-over pages need no summary.
@@ -65,7 +65,7 @@ impl Log<'_> {
         Tag {
             kind,
             class,
-            sequence: self.flash.next_sequence(),
+            sequence: self.flash.medium.next_seq(),
             erases,
             opened,
             entries,
@@ -74,26 +74,27 @@ impl Log<'_> {
         }
     }
 
-    /// A program failed in the segment of this head.
-    pub(crate) fn give_up(&mut self, head: Head) {
+    /// A head after a program in its segment; `None` if that failed.
+    pub(crate) fn unless_failed(
+        &mut self,
+        head: Head,
+        programmed: core::result::Result<(), NandError>,
+    ) -> Result<Option<Head>> {
+        let Err(error) = programmed else { return Ok(Some(head)) };
+        if !matches!(error, NandError::ProgramFailed(_)) {
+            self.heads.fail(head);
+            return self.status.fail(error);
+        }
         self.segments.change(head.block, |segment| segment.state = State::Bad);
         self.heads.fail(head);
+        Ok(None)
     }
 
     /// Ends a segment: its header is written behind its pages, and it may be cleaned.
     pub(crate) fn seal(&mut self, at: usize, head: Head) -> Result<()> {
         let Some(head) = self.summarise(head)? else { return Ok(()) };
-        match self.flash.medium.program_parity(head.block) {
-            Ok(()) => {}
-            Err(NandError::ProgramFailed(_)) => {
-                self.give_up(head);
-                return Ok(());
-            }
-            Err(error) => {
-                self.heads.fail(head);
-                return self.status.fail(error);
-            }
-        }
+        let programmed = self.flash.medium.program_parity(head.block);
+        let Some(head) = self.unless_failed(head, programmed)? else { return Ok(()) };
         let (now, used) = (self.clock, u16::try_from(head.index).unwrap_or(u16::MAX));
         self.segments.change(head.block, |segment| {
             (segment.state, segment.used) = (State::Sealed, used);
@@ -101,9 +102,7 @@ impl Log<'_> {
                 (segment.sealed, segment.changed) = (now, now);
             }
         });
-        let view = self.segments.get(head.block).view(self.shape.capacity(), now);
-        self.policies.selector.sealed(head.block, &view, now);
-        self.policies.wear.sealed(head.block, &view);
+        self.offer(head.block);
         if at != MOVING {
             self.policies.placement.sealed(now, Class(head.contents.class));
         }
@@ -123,14 +122,10 @@ impl Log<'_> {
             let (contents, listed) = (head.contents.clone(), listed.clone());
             let payload =
                 Summary { contents, sequence: tag.sequence, listed }.encode(&self.shape, head.block);
-            match self.flash.program(head.place(), &tag, &payload) {
-                Ok(()) => head.advance(&self.shape, tag.sequence),
-                Err(NandError::ProgramFailed(_)) => {
-                    self.give_up(head);
-                    return Ok(None);
-                }
-                Err(error) => return self.status.fail(error),
-            }
+            let programmed = self.flash.program(head.place(), &tag, &payload);
+            let Some(written) = self.unless_failed(head, programmed)? else { return Ok(None) };
+            head = written;
+            head.advance(&self.shape, tag.sequence);
         }
         self.recorded.listed.name(head.block, named);
         let medium = self.shape.medium;

@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_cleaning::{Class, SegmentView};
+use pumice_flashlog::READS_MOST;
 use zerocopy::FromBytes;
 
 use crate::layout::RawSegment;
@@ -148,9 +149,6 @@ impl Segment {
 /// A byte of the table has the class below and the reads above.
 const CLASS_BITS: u32 = 4;
 const _: () = assert!(MAX_CLASSES == 1 << CLASS_BITS && READS_MOST < 1 << (u8::BITS - CLASS_BITS));
-/// Charged reads after which a segment is emptied, about 15,000 pages: single-level parts stand 100,000 reads of a
-/// block and more, others some ten thousand.
-pub(crate) const READS_MOST: u8 = 15;
 /// Mark beside the state in a byte of the table: to be emptied soon.
 const WEAK: u8 = 0x80;
 

@@ -208,6 +208,11 @@ impl Shape {
         self.medium.page(place.block, place.index)
     }
 
+    /// The inverse of [`Shape::page`].
+    pub(crate) fn place_of(&self, page: u32) -> Place {
+        Place { block: self.medium.block_of(page), index: self.medium.index_of(page) }
+    }
+
     /// The address of a slot of a page.
     pub(crate) fn addr(&self, place: Place, slot: u32) -> Addr {
         Addr((place.block * self.pages + place.index) * self.slots + slot)

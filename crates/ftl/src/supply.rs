@@ -74,12 +74,8 @@ impl Supply {
     }
 
     /// The segment to clean in place of the chosen one.
-    pub(crate) fn instead(
-        &mut self,
-        chosen: u32,
-        sealed: &dyn Fn(u32) -> Option<SegmentView>,
-    ) -> Option<u32> {
-        self.rule.instead(chosen, sealed)
+    pub(crate) fn instead(&mut self, block: u32, sealed: &dyn Fn(u32) -> Option<SegmentView>) -> Option<u32> {
+        self.rule.instead(block, sealed)
     }
 
     /// The data to move now, if any; the segment that it goes to is taken out.

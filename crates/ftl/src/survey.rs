@@ -122,8 +122,7 @@ impl Surveyor<'_, '_> {
             return Ok(false);
         }
         let Some(before) = trim.tag.before.as_ref() else { return Ok(true) };
-        let medium = self.shape.medium;
-        let place = Place { block: medium.block_of(before.page), index: medium.index_of(before.page) };
+        let place = self.shape.place_of(before.page);
         if place.block >= self.shape.blocks {
             return Ok(true);
         }
@@ -467,7 +466,7 @@ mod tests {
         // Short tags; full ones, without summaries and with them.
         for geometry in ["2048+32:16:48", "512+64:16:48", "512+64:32:48"] {
             let (mut disk, block, segment) = with_known_segment(geometry);
-            let (mut gaps, since, shape) = (Gaps::default(), disk.log.flash.sequence, disk.log.shape);
+            let (mut gaps, since, shape) = (Gaps::default(), disk.log.flash.medium.seq(), disk.log.shape);
             let mut surveyor = Surveyor {
                 surveys: &mut disk.log.aftermath.surveys,
                 flash: &mut disk.log.flash,

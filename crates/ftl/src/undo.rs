@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use crate::error::Result;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
-use crate::recover::{Begun, Replayed, Sure, Trust};
+use crate::replaying::{Begun, Replayed};
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::survey::Held;
 use crate::tag::Entry;
+use crate::trust::{Sure, Trust};
 
 impl Server<'_> {
     /// [`Server::undo_move`]. If there is no room afterwards to write the newest page once more, that page counts as
@@ -22,9 +23,9 @@ impl Server<'_> {
         let mut undone = self.undo_move(replayed, trust)?;
         while !undone && !self.has_room_for_unsure() {
             trust = trust.with(if trust.is_newest_sure() { Sure::Named } else { Sure::Newest });
-            let sequence = self.log.flash.sequence;
+            let sequence = self.log.flash.medium.seq();
             self.replay(None, trust)?;
-            self.log.flash.sequence = self.log.flash.sequence.max(sequence);
+            self.log.flash.medium.number_from(sequence, 0);
             undone = self.undo_move(replayed, trust)?;
         }
         Ok(undone)
@@ -53,7 +54,7 @@ impl Server<'_> {
         for begun in &candidates {
             held.push(self.map.held(&mut self.log, begun.block)?);
         }
-        let sequence = self.log.flash.sequence;
+        let sequence = self.log.flash.medium.seq();
         let newest =
             self.log.aftermath.unsure.held().last().map(|held| (held.place.block, held.tag.sequence));
         let mut undone = None;
@@ -68,13 +69,13 @@ impl Server<'_> {
         let is_newest = undone.is_some() && undone == newest.map(|(block, _)| block);
         self.replay(undone, if is_newest { trust.with(Sure::Newest) } else { trust })?;
         // The copies are older than the next pages.
-        self.log.flash.sequence = self.log.flash.sequence.max(sequence);
+        self.log.flash.medium.number_from(sequence, 0);
         if let Some(block) = undone {
             // A start that is cut, too, tells by the number whether the newest page lay there, or is another one.
             let other =
                 newest.filter(|_| !is_newest && !trust.is_newest_sure()).map(|(_, sequence)| sequence);
             self.log.recorded.identity.void =
-                Void { block, sequence: other.unwrap_or(self.log.flash.sequence) };
+                Void { block, sequence: other.unwrap_or(self.log.flash.medium.seq()) };
         }
         Ok(undone.is_some())
     }

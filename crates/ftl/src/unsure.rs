@@ -27,8 +27,7 @@ impl Unsure {
     pub(crate) fn name(&mut self, shape: &Shape, raw: &[RawUnsure]) {
         let pages = raw.iter().map(|raw| (raw.page.get(), raw.sequence.get()));
         let pages = pages.filter(|(page, _)| *page < shape.blocks * shape.medium.pages());
-        let place = |page| Place { block: shape.medium.block_of(page), index: shape.medium.index_of(page) };
-        self.named = pages.map(|(page, sequence)| (place(page), sequence)).collect();
+        self.named = pages.map(|(page, sequence)| (shape.place_of(page), sequence)).collect();
         self.held.clear();
     }
 
@@ -97,4 +96,10 @@ impl Unsure {
         let find = |held: &Held| held.tag.entries.iter().copied().find(|entry| entry.lba == lba);
         self.held.iter().find_map(|held| Some((find(held)?, held)))
     }
+}
+
+/// Pages of a segment up to a place, with it.
+pub(crate) fn pages_through(place: Place) -> u16 {
+    debug_assert!(place.index < u16::MAX.into(), "a segment has more pages than its count can say");
+    u16::try_from(place.index + 1).unwrap_or(u16::MAX)
 }

@@ -6,9 +6,6 @@ use crate::host::Call;
 use crate::log::Life;
 use crate::volume::Volume;
 
-/// Calls between two looks at the size of the caches.
-const TRIM_EVERY: u32 = 256;
-
 impl Volume<'_> {
     /// Ends the volume's life before a change if too few good blocks are left.
     pub(crate) fn check_life(&mut self) -> Result<()> {
@@ -50,7 +47,7 @@ impl Volume<'_> {
     fn begin_on_host(&mut self, bytes: usize, call: Call) -> Result<()> {
         self.log.check_writable()?;
         self.check_life()?;
-        self.look();
+        self.files.look(&mut self.log);
         self.files.check_host(&mut self.log, bytes, call)?;
         if self.log.recorded.clean {
             self.mark_in_use()?;
@@ -58,13 +55,5 @@ impl Volume<'_> {
         self.make_room(bytes)?;
         self.files.begin_claims(&mut self.log);
         Ok(())
-    }
-
-    /// Keeps the caches within their budget; runs before any call.
-    pub(crate) fn look(&mut self) {
-        self.files.memory.calls = self.files.memory.calls.wrapping_add(1);
-        if self.files.memory.calls.is_multiple_of(TRIM_EVERY) || self.is_bloated() {
-            self.trim();
-        }
     }
 }

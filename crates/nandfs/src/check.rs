@@ -7,7 +7,6 @@
 mod blocks;
 mod counters;
 mod directories;
-mod findings;
 mod inodes;
 mod known;
 mod links;
@@ -18,16 +17,17 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, vec, vec::Vec};
 
+use pumice_flashlog::Findings;
 use pumice_media::AnyChip;
-use pumice_vfs::{CheckReport, Result, Timestamp};
+use pumice_vfs::{CheckReport, Finding, Result, Timestamp};
 
 use crate::addr::Addr;
-use crate::check::findings::Findings;
-use crate::check::known::Known;
-use crate::check::known::Place;
+use crate::check::known::{Known, Place};
 use crate::codec::size;
+use crate::files::Files;
+use crate::log::Log;
 use crate::mount;
 use crate::options::{MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
@@ -38,9 +38,11 @@ const CACHE: usize = 2 << 20;
 
 /// A check at work.
 struct Check<'p, 'c> {
-    volume: Volume<'c>,
+    log: Log<'c>,
+    files: Files,
     params: Params,
-    found: Findings,
+    /// Each with its node, if that has a path.
+    found: Findings<Option<u32>>,
     /// Bytes of chunks that something points at, for each erase block.
     live: Vec<u32>,
     /// Every node of the node table or, after recovery, of memory.
@@ -60,20 +62,21 @@ struct Check<'p, 'c> {
 /// Checks the volume on a chip. Fails only if there is none, or no state of it can be found.
 pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckReport> {
     let mut found = Findings::default();
-    let volume = load(nand, &mut found)?;
-    let params = volume.log.params;
+    let Volume { log, files, .. } = load(nand, &mut found)?;
+    let params = log.params;
     // With losses, not all pointers to chunks were read.
-    let lost = volume.files.losses().len();
+    let lost = files.losses().len();
     let mut check = Check {
         report: CheckReport {
-            recovered: !volume.log.recorded.clean,
-            newest_page: volume.files.losses.newest,
+            recovered: !log.recorded.clean,
+            newest_page: files.losses.newest,
             ..CheckReport::default()
         },
         // Every node is looked at twice, every erase block once.
-        total: 2 * u64::from(volume.files.nodes.end()) + u64::from(params.blocks),
+        total: 2 * u64::from(files.nodes.end()) + u64::from(params.blocks),
         live: vec![0; params.blocks as usize],
-        volume,
+        log,
+        files,
         params,
         found,
         known: BTreeMap::new(),
@@ -90,7 +93,10 @@ pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckRe
     let blocks = check.blocks();
     check.counters(blocks);
     let found = core::mem::take(&mut check.found);
-    let findings = found.into_list(|ino| check.path(ino));
+    let findings = found.into_list(|code, detail, nid| match nid.and_then(|nid| check.path(nid)) {
+        Some(path) => Finding { code, detail: format!("{path}: {detail}") },
+        None => Finding { code, detail },
+    });
     Ok(CheckReport { findings, ..check.report })
 }
 
@@ -99,7 +105,7 @@ fn options() -> MountOptions {
 }
 
 /// The volume as a mount would show it.
-fn load<'c>(nand: AnyChip<'c>, found: &mut Findings) -> Result<Volume<'c>> {
+fn load<'c>(nand: AnyChip<'c>, found: &mut Findings<Option<u32>>) -> Result<Volume<'c>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
     if volume.log.recorded.clean {
         // A cut at the end of the clean state may have touched blocks that the next write erases again.

@@ -15,6 +15,7 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
+use crate::blocks::Told;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::device;
 use crate::files::Files;
@@ -89,15 +90,15 @@ impl Volume<'_> {
         );
         self.log.forget_empty_move()?;
         self.log.cleaner.rest(1);
-        self.log.pages.window = self.log.pages.window_with(&fresh).into();
+        self.log.pages.add_to_window(&fresh);
         self.log.pages.start_epoch();
         self.log.reach.reads = 0;
         self.files.pending.clear();
         self.names.clear();
         self.files.nodes.checkpointed();
         self.log.recorded.clean = clean;
-        self.log.bury_failing()?;
-        self.trim();
+        self.log.blocks.bury_failing(&mut self.log.pages)?;
+        self.files.trim(&mut self.log);
         Ok(())
     }
 
@@ -134,33 +135,29 @@ impl Volume<'_> {
         self.log.pages.protect()?;
         self.log.release_copies();
         let root_inode = self.files.nodes.addr(&mut self.log.pages, ROOT)?;
-        self.log.patrol.count_rebuilt(self.log.pages.flash.medium.rebuilt_pages());
+        self.log.patrol.count_rebuilt(self.log.pages.medium().rebuilt_pages());
         let Files { nodes, data_blocks, .. } = &mut self.files;
         let Log { pages, params, blocks, roots, recorded, status, patrol, .. } = &mut self.log;
         let Recorded { limits, checkpoints, .. } = recorded;
         let encode = |pages: &mut Pages<'_>, left: &[u32]| {
             blocks.observe(pages)?;
             let window = pages.named_window(fresh);
-            let mut failing = blocks.failing.clone();
-            failing.truncate(limits.failing);
-            // Blocks being left must not be forgotten if this checkpoint turns out to be the last.
-            let mut dying: Vec<u32> = left.iter().chain(&blocks.dying).copied().collect();
-            let all = dying.len();
-            dying.truncate(limits.failing);
+            let Told { free, bad, cursor, clock, failing, dying, lost_dead } =
+                blocks.tell(left, limits.failing);
             let (copies, guarded) = pages.told_copies();
             Ok(Checkpoint {
                 number: *checkpoints + 1,
                 clean,
                 worn_out: status.life != Life::Lasting,
-                seq: pages.seq,
+                seq: pages.medium().seq(),
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
-                free_blocks: blocks.free,
-                bad_blocks: blocks.bad,
+                free_blocks: free,
+                bad_blocks: bad,
                 next_nid: nodes.end(),
-                cursor: blocks.cursor,
-                clock: blocks.clock,
+                cursor,
+                clock,
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
                 block_roots: (blocks.table.roots.clone(), blocks.table.height),
                 root_inode,
@@ -169,7 +166,7 @@ impl Volume<'_> {
                 node_journal: journal(&nodes.table.overlay),
                 block_journal: journal(&blocks.table.overlay),
                 failing,
-                lost_dead: blocks.lost_dead || dying.len() < all,
+                lost_dead,
                 dying,
                 rounds: patrol.rounds(),
                 copies,
@@ -184,7 +181,7 @@ impl Volume<'_> {
         };
         self.log.recorded.checkpoints += 1;
         self.log.patrol.save();
-        self.log.pages.flash.medium.flush().map_err(device)?;
+        self.log.pages.medium_mut().flush().map_err(device)?;
         self.log.apply_events(&mut self.files)?;
         for block in left {
             self.log.blocks.leave_root(&mut self.log.pages, block)?;
@@ -264,10 +261,10 @@ impl Log<'_> {
             while let Some(Page { level, index, desc, bytes }) =
                 files.nodes.table.next_dirty(&mut self.pages)?
             {
-                let old = files.nodes.table.addr_of(&mut self.pages, level, index)?;
+                let old = files.nodes.table.addr_of(&mut self.pages, (level, index))?;
                 self.release(old)?;
                 let addr = self.append_page(files, desc, &bytes)?;
-                files.nodes.table.set_addr(&mut self.pages, level, index, addr)?;
+                files.nodes.table.set_addr(&mut self.pages, (level, index), addr)?;
             }
             self.program(files, META, None)?;
             if files.nodes.table.is_dirty() {
@@ -307,10 +304,10 @@ impl Log<'_> {
             while let Some(Page { level, index, desc, bytes }) =
                 self.blocks.table.next_dirty(&mut self.pages)?
             {
-                let old = self.blocks.table.addr_of(&mut self.pages, level, index)?;
+                let old = self.blocks.table.addr_of(&mut self.pages, (level, index))?;
                 self.release(old)?;
                 let addr = self.append_page(files, desc, &bytes)?;
-                self.blocks.table.set_addr(&mut self.pages, level, index, addr)?;
+                self.blocks.table.set_addr(&mut self.pages, (level, index), addr)?;
             }
             self.program(files, META, None)?;
             if !self.blocks.table.is_dirty() {
@@ -331,12 +328,7 @@ impl<'c, E: FnMut(&mut Pages<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scr
     type Error = FsError;
 
     fn medium(&mut self) -> &mut Medium<'c> {
-        &mut self.pages.flash.medium
-    }
-
-    fn next_seq(&mut self) -> u64 {
-        self.pages.seq += 1;
-        self.pages.seq - 1
+        self.pages.medium_mut()
     }
 
     fn take_blocks(&mut self) -> Result<Taken> {

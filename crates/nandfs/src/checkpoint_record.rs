@@ -136,17 +136,11 @@ impl Checkpoint {
             out.put_u32(block);
             out.put_u32(index);
         }
-        put_list(&mut out, &words_of(&self.window), |out, word| out.put_u32(*word));
-        put_list(&mut out, &self.node_journal, |out, (nid, entry)| {
-            out.put_u32(*nid);
-            out.put(entry);
-        });
-        put_list(&mut out, &self.block_journal, |out, (block, entry)| {
-            out.put_u32(*block);
-            out.put(entry);
-        });
-        put_list(&mut out, &self.failing, |out, block| out.put_u32(*block));
-        put_list(&mut out, &self.dying, |out, block| out.put_u32(*block));
+        put_list(&mut out, &words_of(&self.window), put_u32);
+        put_list(&mut out, &self.node_journal, put_change);
+        put_list(&mut out, &self.block_journal, put_change);
+        put_list(&mut out, &self.failing, put_u32);
+        put_list(&mut out, &self.dying, put_u32);
         out.put_u8(u8::from(self.lost_dead));
         out.put_i64(self.rounds.began);
         out.put_u64(self.rounds.corrected_bits);
@@ -155,8 +149,8 @@ impl Checkpoint {
             out.put_u32(value);
         }
         if params.copy_blocks > 0 {
-            put_list(&mut out, &self.copies, |out, block| out.put_u32(*block));
-            put_list(&mut out, &self.guarded, |out, block| out.put_u32(*block));
+            put_list(&mut out, &self.copies, put_u32);
+            put_list(&mut out, &self.guarded, put_u32);
         }
         out
     }
@@ -167,58 +161,48 @@ impl Checkpoint {
             return None;
         }
         let flags = reader.u8()?;
-        let (clean, worn_out) = (flags & CLEAN != 0, flags & WORN_OUT != 0);
-        let [number, seq, inodes, data_blocks, node_bytes] = take::<5, _>(|| reader.u64())?;
-        let [free_blocks, bad_blocks, next_nid, cursor, clock] = take::<5, _>(|| reader.u32())?;
-        let node_roots = take_roots(&mut reader, params, NODE_ROOTS)?;
-        let block_roots = take_roots(&mut reader, params, BLOCK_ROOTS)?;
-        let root_inode = Addr::from_u64(reader.u64()?);
-        let heads = take_list(&mut reader, |reader| {
-            let place = (reader.u32()?, reader.u32()?);
-            Some((place.0 < params.blocks && place.1 < params.pages_per_block).then_some(place))
-        })?;
-        let window = window_of(&take_list(&mut reader, Reader::u32)?, params)?;
-        let node_journal =
-            take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
-        let block_journal =
-            take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(ENTRY)?.try_into().ok()?)))?;
-        let failing = take_list(&mut reader, Reader::u32)?;
-        let dying = take_list(&mut reader, Reader::u32)?;
-        let lost_dead = reader.u8()? != 0;
-        let (began, corrected_bits) = (reader.i64()?, reader.u64()?);
-        let [page, passes, moved_blocks, rebuilt_pages] = take::<4, _>(|| reader.u32())?;
-        let rounds = Rounds { began, page, passes, moved_blocks, corrected_bits, rebuilt_pages };
-        let (mut copies, mut guarded) = (Vec::new(), Vec::new());
-        if params.copy_blocks > 0 {
-            copies = take_list(&mut reader, Reader::u32)?;
-            guarded = take_list(&mut reader, Reader::u32)?;
-        }
+        let reader = &mut reader;
+        let own = |reader: &mut Reader<'_>| match params.copy_blocks {
+            0 => Some(Vec::new()),
+            _ => take_list(reader, Reader::u32),
+        };
+        // In the order of the bytes.
         let checkpoint = Checkpoint {
-            number,
-            clean,
-            worn_out,
-            seq,
-            inodes,
-            data_blocks,
-            node_bytes,
-            free_blocks,
-            bad_blocks,
-            next_nid,
-            cursor,
-            clock,
-            node_roots,
-            block_roots,
-            root_inode,
-            heads,
-            window,
-            node_journal,
-            block_journal,
-            failing,
-            dying,
-            lost_dead,
-            rounds,
-            copies,
-            guarded,
+            clean: flags & CLEAN != 0,
+            worn_out: flags & WORN_OUT != 0,
+            number: reader.u64()?,
+            seq: reader.u64()?,
+            inodes: reader.u64()?,
+            data_blocks: reader.u64()?,
+            node_bytes: reader.u64()?,
+            free_blocks: reader.u32()?,
+            bad_blocks: reader.u32()?,
+            next_nid: reader.u32()?,
+            cursor: reader.u32()?,
+            clock: reader.u32()?,
+            node_roots: take_roots(reader, params, NODE_ROOTS)?,
+            block_roots: take_roots(reader, params, BLOCK_ROOTS)?,
+            root_inode: Addr::from_u64(reader.u64()?),
+            heads: take_list(reader, |reader| {
+                let place = (reader.u32()?, reader.u32()?);
+                Some((place.0 < params.blocks && place.1 < params.pages_per_block).then_some(place))
+            })?,
+            window: window_of(&take_list(reader, Reader::u32)?, params)?,
+            node_journal: take_list(reader, take_change)?,
+            block_journal: take_list(reader, take_change)?,
+            failing: take_list(reader, Reader::u32)?,
+            dying: take_list(reader, Reader::u32)?,
+            lost_dead: reader.u8()? != 0,
+            rounds: Rounds {
+                began: reader.i64()?,
+                corrected_bits: reader.u64()?,
+                page: reader.u32()?,
+                passes: reader.u32()?,
+                moved_blocks: reader.u32()?,
+                rebuilt_pages: reader.u32()?,
+            },
+            copies: own(reader)?,
+            guarded: own(reader)?,
         };
         checkpoint.is_sound(params).then_some(checkpoint)
     }
@@ -296,6 +280,15 @@ fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     }
 }
 
+fn put_u32(out: &mut Vec<u8>, word: &u32) {
+    out.put_u32(*word);
+}
+
+fn put_change<const E: usize>(out: &mut Vec<u8>, (key, entry): &(u32, [u8; E])) {
+    out.put_u32(*key);
+    out.put(entry);
+}
+
 /// Height and topmost pages of a table; table pages have a fixed length.
 fn take_roots(reader: &mut Reader<'_>, params: &Params, count: usize) -> Option<(Vec<Addr>, u8)> {
     let height = reader.u8()?;
@@ -311,12 +304,9 @@ fn take_list<'a, T>(reader: &mut Reader<'a>, take: impl Fn(&mut Reader<'a>) -> O
     (0..reader.u16()?).map(|_| take(reader)).collect()
 }
 
-fn take<const K: usize, T: Default + Copy>(mut next: impl FnMut() -> Option<T>) -> Option<[T; K]> {
-    let mut values = [T::default(); K];
-    for value in &mut values {
-        *value = next()?;
-    }
-    Some(values)
+/// A changed entry of a table, with its key.
+fn take_change<const E: usize>(reader: &mut Reader<'_>) -> Option<(u32, [u8; E])> {
+    Some((reader.u32()?, reader.bytes(E)?.try_into().ok()?))
 }
 
 #[cfg(test)]

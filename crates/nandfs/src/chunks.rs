@@ -71,8 +71,8 @@ impl Log<'_> {
             ChunkKind::Node => files.nodes.addr(&mut self.pages, desc.id),
             // Nobody points at a record: recovery finds it; nor at a rest, which goes with its chunk.
             ChunkKind::Names | ChunkKind::Rest => Ok(Addr::NONE),
-            ChunkKind::NodeTable => files.nodes.table.addr_of(&mut self.pages, level(desc), desc.index),
-            ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.pages, level(desc), desc.index),
+            ChunkKind::NodeTable => files.nodes.table.addr_of(&mut self.pages, (level(desc), desc.index)),
+            ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.pages, (level(desc), desc.index)),
         }
     }
 
@@ -85,8 +85,12 @@ impl Log<'_> {
                 Ok(())
             }
             ChunkKind::Names | ChunkKind::Rest => Ok(()),
-            ChunkKind::NodeTable => files.nodes.table.set_addr(&mut self.pages, level(desc), desc.index, to),
-            ChunkKind::BlockTable => self.blocks.table.set_addr(&mut self.pages, level(desc), desc.index, to),
+            ChunkKind::NodeTable => {
+                files.nodes.table.set_addr(&mut self.pages, (level(desc), desc.index), to)
+            }
+            ChunkKind::BlockTable => {
+                self.blocks.table.set_addr(&mut self.pages, (level(desc), desc.index), to)
+            }
         }
     }
 

@@ -2,11 +2,10 @@
 
 use pumice_vfs::Result;
 
-use crate::blocks::{Blocks, State, Usage};
+use crate::blocks::{State, Usage};
 use crate::files::Files;
 use crate::log::Log;
 use crate::moving::{Move, Reason};
-use crate::params::ANCHOR_BLOCKS;
 use crate::room::Room;
 
 impl Log<'_> {
@@ -51,8 +50,7 @@ impl Log<'_> {
 
     /// True if there may be a block that must be emptied at any cost.
     pub(crate) fn has_urgent(&self) -> bool {
-        let Blocks { failing, evacuated, .. } = &self.blocks;
-        self.pages.flash.medium.has_tired() || failing.iter().any(|block| !evacuated.contains(block))
+        self.pages.medium().has_tired() || self.blocks.has_unmoved()
     }
 
     /// True if such a block is being emptied.
@@ -83,7 +81,7 @@ impl Log<'_> {
     /// A block that must be emptied at any cost: a program failed in it, ECC is near its limit, or it was read too
     /// often.
     fn urgent(&mut self, files: &mut Files) -> Result<Option<u32>> {
-        while let Some(block) = self.pages.flash.medium.take_tired() {
+        while let Some(block) = self.pages.medium_mut().take_tired() {
             let usage = self.usage(block)?;
             if usage.state != State::Used || usage.valid == 0 || self.roots.holds(block) {
                 continue;
@@ -91,30 +89,15 @@ impl Log<'_> {
             // On an idle volume a head may stand in the same block for years.
             self.pages.leave(block)?;
             self.apply_events(files)?;
-            self.blocks.candidates.pool.remove(block);
+            self.blocks.withdraw(block);
             return Ok(Some(block));
         }
-        for block in self.blocks.failing.clone() {
-            if self.usage(block)?.valid > 0 && self.blocks.evacuated.insert(block) {
-                return Ok(Some(block));
-            }
-        }
-        Ok(None)
+        self.blocks.next_failing(&mut self.pages)
     }
 
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
     fn feed_pool(&mut self) {
-        let span = self.params.blocks - ANCHOR_BLOCKS;
-        let mut scanned = self.blocks.candidates.scanned;
-        let batch = if scanned < span { span.min(2048) } else { (span / 64).clamp(1, 64) };
-        // A pool that holds every block needs no more looks once all were seen.
-        if scanned >= span && span <= 2048 {
-            return;
-        }
-        for _ in 0..batch {
-            let block = ANCHOR_BLOCKS + scanned % span;
-            scanned = if scanned == u32::MAX { span } else { scanned + 1 };
-            self.blocks.candidates.scanned = scanned;
+        for block in self.blocks.next_to_offer() {
             // Blocks on an unreadable page of the table wait for its repair.
             let Ok(usage) = self.usage(block) else { continue };
             if self.is_candidate(block, &usage) {
@@ -128,6 +111,6 @@ impl Log<'_> {
             && usage.valid > 0
             && !self.is_in_use(block)
             && self.cleaner.moving.as_ref().is_none_or(|moving| moving.block != block)
-            && !self.blocks.candidates.pool.contains(block)
+            && !self.blocks.is_offered(block)
     }
 }

@@ -19,7 +19,7 @@ use crate::bucket::{self, Entry, entry_bytes};
 use crate::error::Damage;
 use crate::files::Files;
 use crate::log::Log;
-use crate::names::Meaning;
+use crate::names::{Meaning, Name, Named};
 use crate::node::{Body, Inode, Map};
 
 /// Bits of a hash: a place in a directory must fit in a positive 64-bit number, zero left out.
@@ -130,10 +130,10 @@ impl Files {
         &mut self,
         log: &mut Log<'_>,
         dir: u32,
-        bucket: Option<Bucket>,
+        at: Option<Bucket>,
         mut packed: Vec<u8>,
     ) -> Result<()> {
-        match bucket {
+        match at {
             None => self.inode_mut(log, dir)?.body = Body::Inline(packed),
             Some(bucket) => {
                 packed.resize(self.params.block as usize, 0);
@@ -171,14 +171,8 @@ impl Files {
     }
 
     /// Adds a new name.
-    pub(crate) fn dir_insert(
-        &mut self,
-        log: &mut Log<'_>,
-        dir: u32,
-        name: &[u8],
-        ino: u32,
-        kind: FileKind,
-    ) -> Result<()> {
+    pub(crate) fn dir_insert(&mut self, log: &mut Log<'_>, at: Name<'_>, (ino, kind): Named) -> Result<()> {
+        let (dir, name) = at;
         let hash = self.name_hash(name);
         let (need, born) = (entry_bytes(name), self.born(log, ino));
         loop {
@@ -235,14 +229,8 @@ impl Files {
     }
 
     /// Changes the meaning of an existing name.
-    pub(crate) fn dir_replace(
-        &mut self,
-        log: &mut Log<'_>,
-        dir: u32,
-        name: &[u8],
-        ino: u32,
-        kind: FileKind,
-    ) -> Result<()> {
+    pub(crate) fn dir_replace(&mut self, log: &mut Log<'_>, at: Name<'_>, (ino, kind): Named) -> Result<()> {
+        let (dir, name) = at;
         let (bucket, born) = (self.bucket(log, dir, self.name_hash(name))?, self.born(log, ino));
         let old = self.packed(log, dir, bucket)?;
         let mut packed = Vec::with_capacity(old.len());

@@ -9,18 +9,17 @@ use crate::addr::Addr;
 use crate::blocks::Usage;
 use crate::codec::{len32, size};
 use crate::files::Files;
-use crate::flash::Flash;
 use crate::log::Log;
 use crate::moving::{Move, Reason};
-use crate::pages::{DATA, META};
+use crate::pages::{DATA, META, Pages};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::Room;
 use crate::tag::{ChunkKind, Desc, Tag};
 
 /// A way to the tag of a log page.
-type Tags<'c> = fn(&mut Flash<'c>, u32) -> Result<Option<Tag>>;
+type Tags = fn(&mut Pages<'_>, u32) -> Result<Option<Tag>>;
 
-impl<'c> Log<'c> {
+impl Log<'_> {
     /// The move of all live chunks out of a block.
     pub(crate) fn start_move(
         &mut self,
@@ -30,13 +29,13 @@ impl<'c> Log<'c> {
         view: SegmentView,
     ) -> Result<Move> {
         let usage = self.usage(block)?;
-        let mut live = self.live_chunks(files, block, Flash::read_tag);
+        let mut live = self.live_chunks(files, block, |pages, page| pages.read_tag(page));
         if live.iter().map(|(addr, _)| u32::from(addr.len)).sum::<u32>() < usage.valid {
             // A wrong bit in the spare area hides a chunk from a look at the tag alone.
-            live =
-                self.live_chunks(files, block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
+            live = self
+                .live_chunks(files, block, |pages, page| pages.read_page(page).map(|found| Some(found.tag)));
         }
-        self.placer.sort(self.blocks.clock, &mut live);
+        self.placer.sort(self.blocks.clock(), &mut live);
         Ok(Move::new((block, reason), self.cleaned(files, view), holds_data(&usage), live))
     }
 
@@ -57,17 +56,17 @@ impl<'c> Log<'c> {
 
     pub(crate) fn end_move(&mut self, moving: &Move) {
         match moving.reason {
-            Reason::Space => self.placer.reclaimed(self.blocks.clock, &moving.from),
+            Reason::Space => self.placer.reclaimed(self.blocks.clock(), &moving.from),
             Reason::Wear => {}
             // The reads have called it tired again; chunks left there cannot be read.
-            Reason::Danger => self.pages.flash.medium.forget_tired(moving.block),
+            Reason::Danger => self.pages.medium_mut().forget_tired(moving.block),
         }
     }
 
     /// A victim as placement sees it, with the store around it.
     fn cleaned(&self, files: &Files, segment: SegmentView) -> Cleaned {
         // Counts of a damaged volume may be too high.
-        let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad);
+        let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad());
         Cleaned {
             segment,
             live: Room::of(self, files).live_bytes(),
@@ -77,11 +76,11 @@ impl<'c> Log<'c> {
 
     /// Moves the live chunks out of the page programmed last when the power went: it may fade.
     pub(crate) fn move_newest(&mut self, files: &mut Files) -> Result<()> {
-        let Some(page) = self.pages.flash.medium.pinned() else { return Ok(()) };
+        let Some(page) = self.pages.medium().pinned() else { return Ok(()) };
         let usage = self.usage(self.params.block_of(page))?;
         let from = self.cleaned(files, self.blocks.view(&usage));
         let from = holds_data(&usage).then_some(&from);
-        for (offset, desc) in self.pages.flash.read(page)?.tag.chunks() {
+        for (offset, desc) in self.pages.read_page(page)?.tag.chunks() {
             let addr = Addr { page, offset, len: desc.len };
             if desc.kind == ChunkKind::Rest {
                 self.move_begun(files, from, page, &desc)?;
@@ -105,11 +104,11 @@ impl<'c> Log<'c> {
     }
 
     /// The live chunks of a block by the tags of its pages.
-    pub(crate) fn live_chunks(&mut self, files: &mut Files, block: u32, tag: Tags<'c>) -> Vec<(Addr, Desc)> {
+    pub(crate) fn live_chunks(&mut self, files: &mut Files, block: u32, tag: Tags) -> Vec<(Addr, Desc)> {
         let mut found = Vec::new();
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);
-            let Ok(Some(tag)) = tag(&mut self.pages.flash, page) else { continue };
+            let Ok(Some(tag)) = tag(&mut self.pages, page) else { continue };
             for (offset, desc) in tag.chunks() {
                 let addr = Addr { page, offset, len: desc.len };
                 // An owner that cannot be read keeps its chunks where they are.
@@ -145,7 +144,7 @@ impl<'c> Log<'c> {
         match from {
             Some(_) if desc.kind.is_block() && self.cleaner.lean => DATA,
             Some(from) if desc.kind.is_block() => {
-                DATA + self.placer.cleaner_copy(self.blocks.clock, (desc.id, desc.index), from)
+                DATA + self.placer.cleaner_copy(self.blocks.clock(), (desc.id, desc.index), from)
             }
             _ => META,
         }

@@ -24,7 +24,7 @@ impl Log<'_> {
     pub(crate) fn worn_out_error(&self) -> FsError {
         let why = match self.roots.are_at_last_block() {
             true => format!("all but one of the first {ANCHOR_BLOCKS} erase blocks"),
-            false => format!("{} of {} erase blocks", self.blocks.bad, self.params.blocks),
+            false => format!("{} of {} erase blocks", self.blocks.bad(), self.params.blocks),
         };
         let text = format!("the chip is worn out: {why} are bad, and the volume can only be read");
         FsError::new(Errno::ReadOnly, text)

@@ -12,12 +12,8 @@ use crate::addr::Addr;
 /// The damaged thing. One kind for each place that can find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Damage {
-    /// The checksum of a log page is wrong, or its tag makes no sense.
-    Page(u32),
-    /// A log page that must hold something is erased.
-    Erased(u32),
-    /// ECC gave up on a log page.
-    Unreadable(u32),
+    /// A log page cannot be read, or its tag makes no sense.
+    Page(Fault),
     /// A log page does not hold the chunk that an index says it holds.
     NotThere { page: u32, offset: u16 },
     /// An address points outside the log.
@@ -53,10 +49,8 @@ impl Damage {
     /// A page that could not be read, as callers see it.
     pub(crate) fn of_page(fault: Fault) -> FsError {
         match fault {
-            Fault::Erased(page) => Damage::Erased(page).into(),
-            Fault::Unreadable(page) => Damage::Unreadable(page).into(),
-            Fault::Unproved(page) => Damage::Page(page).into(),
             Fault::Chip(error) => device(error),
+            fault => Damage::Page(fault).into(),
         }
     }
 }
@@ -64,9 +58,7 @@ impl Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Damage::Page(page) => write!(f, "log page {page} is damaged (checksum)"),
-            Damage::Erased(page) => write!(f, "log page {page} is erased but should hold a chunk"),
-            Damage::Unreadable(page) => write!(f, "log page {page} has more wrong bits than ECC can correct"),
+            Damage::Page(fault) => fault.fmt(f),
             Damage::NotThere { page, offset } => {
                 write!(f, "log page {page} holds another chunk at byte {offset}")
             }

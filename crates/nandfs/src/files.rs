@@ -7,6 +7,7 @@ use crate::block_cache::BlockCache;
 use crate::claims::Claims;
 use crate::log::Log;
 use crate::losses::Losses;
+use crate::memory::Memory;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::packer::Packer;
@@ -31,14 +32,6 @@ pub(crate) struct Files {
     pub(crate) claims: Claims,
     clock: Clock,
     pub(crate) memory: Memory,
-}
-
-/// Memory for caches.
-pub(crate) struct Memory {
-    /// All of it, in bytes.
-    pub(crate) budget: usize,
-    /// Calls so far: not each looks at the size of the caches.
-    pub(crate) calls: u32,
 }
 
 /// The changes of an inode since the last checkpoint, as far as fsync must know.
@@ -72,7 +65,7 @@ impl Files {
             losses: Losses::default(),
             claims: Claims::default(),
             clock,
-            memory: Memory { budget, calls: 0 },
+            memory: Memory::new(budget),
         }
     }
 
@@ -102,7 +95,7 @@ impl Files {
 
     /// Adds an inode, born now, and notes that it is new.
     pub(crate) fn add_inode(&mut self, log: &mut Log<'_>, inode: Inode) -> Result<u32> {
-        let inode = crate::nodes::inode_node(inode.born_at(log.pages.seq));
+        let inode = crate::nodes::inode_node(inode.born_at(log.pages.medium().seq()));
         let nid = self.nodes.add(&mut log.pages, inode)?;
         *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
         Ok(nid)

@@ -67,7 +67,7 @@ impl<N> NandFs<N> {
         self.volume.with(|volume| {
             let params = volume.log.params;
             let pages = |bytes: u64| bytes.div_ceil(params.shape.chip_page_bytes() as u64);
-            volume.log.patrol.count_rebuilt(volume.log.pages.flash.medium.rebuilt_pages());
+            volume.log.patrol.count_rebuilt(volume.log.pages.medium().rebuilt_pages());
             Ok(Info {
                 version: VERSION,
                 label: volume.log.recorded.superblock.label.clone(),
@@ -82,9 +82,9 @@ impl<N> NandFs<N> {
                 tag_in_spare: params.shape.tag_place() == TagPlace::Spare,
                 checkpoints: volume.log.recorded.checkpoints,
                 clean: volume.log.recorded.clean,
-                good_blocks: params.blocks.saturating_sub(volume.log.blocks.bad),
-                free_blocks: volume.log.blocks.free,
-                bad_blocks: volume.log.blocks.bad,
+                good_blocks: params.blocks.saturating_sub(volume.log.blocks.bad()),
+                free_blocks: volume.log.blocks.free(),
+                bad_blocks: volume.log.blocks.bad(),
                 inodes: volume.files.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
                 copied_pages: pages(volume.log.cleaner.copied_bytes),
@@ -180,7 +180,7 @@ impl<N> NandFs<N> {
 
     /// The chip's counters since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
-        self.volume.with(|volume| Ok(volume.log.pages.flash.medium.stats()))
+        self.volume.with(|volume| Ok(volume.log.pages.medium().stats()))
     }
 
     /// Runs an operation.
@@ -195,7 +195,7 @@ impl<N> NandFs<N> {
     /// Runs an operation that changes nothing.
     fn see<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
         self.with(|volume| {
-            volume.look();
+            volume.files.look(&mut volume.log);
             work(volume)
         })
     }
@@ -418,7 +418,7 @@ impl<N> FileSystem for NandFs<N> {
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         self.tidy(dir, |volume, dir| {
             let to_dir = volume.files.known(&mut volume.log, to_dir)?;
-            volume.rename_node(dir, name, to_dir, to_name, mode)
+            volume.rename_node((dir, name), (to_dir, to_name), mode)
         })
     }
 

@@ -273,7 +273,7 @@ impl Volume<'_> {
     fn end_promise(&mut self) -> Result<()> {
         self.log.pages.protect()?;
         self.log.apply_events(&mut self.files)?;
-        self.log.pages.flash.medium.flush().map_err(device)
+        self.log.pages.medium_mut().flush().map_err(device)
     }
 
     /// Writes the changed blocks of an inode; false if there were none.

@@ -61,7 +61,6 @@ mod end_of_life;
 mod error;
 mod file;
 mod files;
-mod flash;
 mod fs;
 mod fsync;
 #[cfg(feature = "fuzzing")]
@@ -75,6 +74,7 @@ mod log;
 mod losses;
 mod maintain;
 mod mapping;
+mod memory;
 mod mount;
 mod moving;
 mod names;

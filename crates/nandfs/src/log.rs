@@ -1,13 +1,11 @@
 //! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
-use alloc::vec::Vec;
-
 use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_vfs::Result;
 
 use crate::addr::Addr;
-use crate::blocks::{Blocks, State, Usage};
+use crate::blocks::{Blocks, State, Usage, is_in_use};
 use crate::checkpoint_record::Limits;
 use crate::codec::{len32, size};
 use crate::error::device;
@@ -75,7 +73,7 @@ const RECOVERY_NS: u64 = 10_000_000;
 
 impl Reach {
     fn of(pages: &Pages<'_>) -> Reach {
-        let medium = &pages.flash.medium;
+        let medium = pages.medium();
         // Real chips do not tell their times.
         let limit = RECOVERY_NS.checked_div(medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
         Reach {
@@ -133,20 +131,20 @@ impl Log<'_> {
             return Ok(None);
         }
         let usage = self.usage(self.params.block_of(addr.page))?;
-        let age = self.blocks.clock.wrapping_sub(usage.stamp);
+        let age = self.blocks.clock().wrapping_sub(usage.stamp);
         Ok(Some(Old { class: usage.class(), age }).filter(|_| usize::from(usage.head) != META))
     }
 
     /// The head for a block of a file that replaces the chunk at `old`.
     pub(crate) fn user_head(&mut self, ino: u32, index: u32, old: Addr) -> Result<usize> {
         let old = self.old(old)?;
-        Ok(DATA + self.placer.user_write(self.blocks.clock, (ino, index), old))
+        Ok(DATA + self.placer.user_write(self.blocks.clock(), (ino, index), old))
     }
 
     /// Gives up a block of a file or directory, and the chunk with it.
     pub(crate) fn discard_block(&mut self, ino: u32, index: u32, addr: Addr) -> Result<()> {
         if let Some(old) = self.old(addr)? {
-            self.placer.trimmed(self.blocks.clock, (ino, index), old);
+            self.placer.trimmed(self.blocks.clock(), (ino, index), old);
         }
         self.release(addr)
     }
@@ -156,7 +154,7 @@ impl Log<'_> {
     /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.find_ends(&mut self.pages.flash.medium).map_err(device)? || self.recorded.clean {
+        if self.roots.find_ends(self.pages.medium_mut()).map_err(device)? || self.recorded.clean {
             self.pages.doubt()?;
         }
         Ok(())
@@ -164,7 +162,7 @@ impl Log<'_> {
 
     /// True if a block is open, or holds the checkpoints or copies of parity.
     pub(crate) fn is_in_use(&self, block: u32) -> bool {
-        self.pages.is_open(block) || self.roots.holds(block) || self.pages.holds_copies(block)
+        is_in_use(&self.pages, &self.roots, block)
     }
 
     /// Gives up copies of parity for blocks that have moved, with this checkpoint.
@@ -176,25 +174,6 @@ impl Log<'_> {
             }
         }
         self.pages.leave_kept();
-    }
-
-    /// Marks blocks bad after a failed program, once they hold nothing any more.
-    pub(crate) fn bury_failing(&mut self) -> Result<()> {
-        let mut keep = Vec::new();
-        for block in core::mem::take(&mut self.blocks.failing) {
-            let usage = self.usage(block)?;
-            if usage.state != State::Failing {
-                continue;
-            }
-            if usage.valid > 0 {
-                keep.push(block);
-                continue;
-            }
-            self.pages.flash.mark_bad(block)?;
-            self.blocks.update(&mut self.pages, block, |usage: &mut Usage| usage.state = State::Bad)?;
-        }
-        self.blocks.failing.append(&mut keep);
-        Ok(())
     }
 
     /// Ends the move of a block that others have emptied meanwhile: it may be written again from the next checkpoint on.

@@ -81,7 +81,7 @@ impl Losses {
     /// Fails if the meaning of a name is lost, by its print.
     pub(crate) fn check_name(&self, dir: u32, print: impl Fn() -> u16) -> Result<()> {
         let is_lost = |(of, prints): &(u32, [u16; 2])| (*of == dir || *of == 0) && prints.contains(&print());
-        if self.names.iter().any(is_lost) { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
+        check(self.names.iter().any(is_lost), Damage::LostNames(dir))
     }
 
     /// Adds pages with unknown promises.
@@ -142,26 +142,24 @@ impl Losses {
 
     /// Fails if a block of a file is lost.
     pub(crate) fn check_block(&self, ino: u32, index: u32) -> Result<()> {
-        let lost = self.blocks.iter().any(|block| (block.ino, block.index) == (ino, index));
-        if lost { Err(Damage::Lost(ino).into()) } else { Ok(()) }
+        check(self.blocks.iter().any(|block| (block.ino, block.index) == (ino, index)), Damage::Lost(ino))
     }
 
     /// Fails if any block of a file is lost.
     pub(crate) fn check_blocks(&self, ino: u32) -> Result<()> {
-        let lost = self.blocks.iter().any(|block| block.ino == ino);
-        if lost { Err(Damage::Lost(ino).into()) } else { Ok(()) }
+        check(self.blocks.iter().any(|block| block.ino == ino), Damage::Lost(ino))
     }
 
     /// Fails if length and times of an inode are lost.
     pub(crate) fn check_attributes(&self, ino: u32) -> Result<()> {
-        if self.attributes.contains(&ino) { Err(Damage::Lost(ino).into()) } else { Ok(()) }
+        check(self.attributes.contains(&ino), Damage::Lost(ino))
     }
 
     /// Fails if a directory may lack a name.
     pub(crate) fn check_names(&self, dir: u32) -> Result<()> {
         let is_lost = self.newborn.values().any(|of| *of == dir)
             || self.names.iter().any(|(of, _)| *of == dir || *of == 0);
-        if is_lost { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
+        check(is_lost, Damage::LostNames(dir))
     }
 
     /// The losses in words, each with its inode.
@@ -203,4 +201,8 @@ impl Losses {
         }
         told
     }
+}
+
+fn check(is_lost: bool, damage: Damage) -> Result<()> {
+    if is_lost { Err(damage.into()) } else { Ok(()) }
 }

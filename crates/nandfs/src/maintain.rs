@@ -51,8 +51,8 @@ impl Volume<'_> {
             return self.log.clean_one(&mut self.files);
         }
         // Reclaimed blocks become free at the next checkpoint.
-        if self.log.blocks.dying.len() >= DYING_SAVED
-            && self.log.pages.window.len() < self.log.reach.window_max / 2
+        if self.log.blocks.dying().len() >= DYING_SAVED
+            && self.log.pages.window().len() < self.log.reach.window_max / 2
         {
             self.make_room(0)?;
             self.checkpoint(false)?;

@@ -358,7 +358,7 @@ impl Files {
                 continue;
             }
             self.expect_index(log, ino, *nid, height)?;
-            if self.unmap_under(log, ino, *nid, start, from, to)? {
+            if self.unmap_under(log, ino, (*nid, start), (from, to))? {
                 self.map_mut(log, ino)?.children[size(child)] = 0;
             }
         }
@@ -366,15 +366,8 @@ impl Files {
     }
 
     /// The same below an index node; true if the node is gone.
-    fn unmap_under(
-        &mut self,
-        log: &mut Log<'_>,
-        ino: u32,
-        nid: u32,
-        start: u64,
-        from: u64,
-        to: u64,
-    ) -> Result<bool> {
+    fn unmap_under(&mut self, log: &mut Log<'_>, ino: u32, at: (u32, u64), part: (u64, u64)) -> Result<bool> {
+        let ((nid, start), (from, to)) = (at, part);
         let shape = self.shape();
         let index = self.nodes.index(&mut log.pages, nid)?.clone();
         match index.body {
@@ -399,7 +392,7 @@ impl Files {
                         continue;
                     }
                     self.expect_index(log, ino, child, height - 1)?;
-                    if self.unmap_under(log, ino, child, start, from, to)? {
+                    if self.unmap_under(log, ino, (child, start), part)? {
                         self.set_child(log, nid, slot, 0)?;
                     }
                 }

@@ -1,15 +1,14 @@
 //! Format and mount.
 
-use alloc::{boxed::Box, format};
+use alloc::{boxed::Box, format, vec::Vec};
 
-use pumice_flashlog::{Patrol, Roots, Rounds};
+use pumice_flashlog::{Medium, Patrol, Roots, Rounds};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::blocks::State;
+use crate::blocks::{State, Told};
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
-use crate::flash::Flash;
 use crate::ids::Ids;
 use crate::log::{Life, Log};
 use crate::node::Inode;
@@ -76,7 +75,7 @@ pub(crate) fn format(
     let heads = policies.heads(&params);
     let params = superblock.params(params)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
-    let log = Pages::new(Flash::new(AnyChip::lend(nand), &params), params, heads.into());
+    let log = Pages::new(Medium::new(AnyChip::lend(nand), params.shape), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
@@ -101,33 +100,33 @@ impl Log<'_> {
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
         let blocks = self.params.blocks;
         let (mut good, mut anchors, mut table_pages, mut leaf) = (0, 0, 0, None);
+        let mut window = Vec::new();
+        self.blocks.begin();
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
             }
-            let bad = self.pages.flash.is_bad(block)? || !(erased || self.pages.erase(block)?);
+            let bad = self.pages.is_bad(block)? || !(erased || self.pages.erase(block)?);
             while self.pages.next_event().is_some() {}
             let state = match (bad, block < ANCHOR_BLOCKS) {
                 (true, _) => State::Bad,
                 (false, true) => State::Anchor,
                 (false, false) => State::Erased,
             };
-            self.blocks.free += u32::from(state == State::Erased);
             anchors += u32::from(state == State::Anchor);
             if state == State::Erased {
                 good += 1;
                 let tables = (table_pages / self.params.pages_per_block) as usize;
-                if self.pages.window.len() < self.reach.window_max.min(FIRST_WINDOW) + tables {
-                    self.pages.window.push_back(Spare { block, erased: true });
+                if window.len() < self.reach.window_max.min(FIRST_WINDOW) + tables {
+                    window.push(Spare { block, erased: true });
                 }
                 continue;
             }
             let own = Some(block / self.blocks.table.per_leaf());
             table_pages += u32::from(core::mem::replace(&mut leaf, own) != own);
-            // Counting starts here: so far the table says that every block is free.
-            self.blocks.free += 1;
             self.update(block, |usage| usage.state = state)?;
         }
+        self.pages.set_window(window);
         progress(blocks.into(), blocks.into());
         if good < 32 {
             return Err(FsError::new(
@@ -146,7 +145,7 @@ impl Log<'_> {
     /// Has blocks moved if their only parity is in copies from before the mount.
     fn call_guarded(&mut self) {
         for block in self.pages.guarded() {
-            self.pages.flash.medium.call_tired(block);
+            self.pages.medium_mut().call_tired(block);
         }
     }
 }
@@ -206,7 +205,7 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
         }
         // One in a call, or in idle time.
         for block in without_parity {
-            volume.log.pages.flash.medium.call_tired(block);
+            volume.log.pages.medium_mut().call_tired(block);
         }
         volume.log.call_guarded();
         // A cut before all had moved that another cut left: copies of parity must not become ever more.
@@ -226,14 +225,14 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let superblock = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?;
     let heads = superblock.policies.heads(&params);
     let params = superblock.params(params)?;
-    let mut flash = Flash::new(nand, &params);
-    let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
+    let mut medium = Medium::new(nand, params.shape);
+    let Some(record) = roots.find_record(&mut medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());
     };
     // An older one must not take its place: its pages may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
-    let log = Pages::new(flash, params, heads.into());
+    let log = Pages::new(medium, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
     if checkpoint.worn_out || volume.log.roots.are_at_last_block() {
@@ -245,10 +244,9 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.recorded.checkpoints = checkpoint.number;
     volume.files.data_blocks = checkpoint.data_blocks;
     volume.log.patrol = Patrol::resume(checkpoint.rounds);
-    volume.log.blocks.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
-    volume.log.pages.seq = checkpoint.seq + 1;
+    volume.log.pages.medium_mut().number_from(checkpoint.seq + 1, 0);
     if !volume.log.status.read_only {
-        volume.log.watch_reads();
+        volume.log.pages.medium_mut().watch_reads();
     }
     volume.files.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
     volume.files.nodes.inodes = checkpoint.inodes;
@@ -256,16 +254,19 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     (volume.files.nodes.table.roots, volume.files.nodes.table.height) = checkpoint.node_roots.clone();
     volume.files.nodes.root_inode = checkpoint.root_inode;
     volume.files.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
-    volume.log.blocks.free = checkpoint.free_blocks;
-    volume.log.blocks.bad = checkpoint.bad_blocks;
-    volume.log.blocks.clock = checkpoint.clock;
-    volume.log.blocks.failing.clone_from(&checkpoint.failing);
-    volume.log.blocks.dying.clone_from(&checkpoint.dying);
-    volume.log.blocks.lost_dead = checkpoint.lost_dead;
+    volume.log.blocks.resume(Told {
+        free: checkpoint.free_blocks,
+        bad: checkpoint.bad_blocks,
+        cursor: checkpoint.cursor,
+        clock: checkpoint.clock,
+        failing: checkpoint.failing.clone(),
+        dying: checkpoint.dying.clone(),
+        lost_dead: checkpoint.lost_dead,
+    });
     (volume.log.blocks.table.roots, volume.log.blocks.table.height) = checkpoint.block_roots.clone();
     volume.log.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
-    volume.trim();
-    volume.log.pages.window = checkpoint.window.iter().copied().collect();
+    volume.files.trim(&mut volume.log);
+    volume.log.pages.set_window(checkpoint.window.iter().copied());
     volume.log.pages.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {
         volume.files.nodes.ids.checkpointed();

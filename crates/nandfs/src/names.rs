@@ -27,8 +27,12 @@ pub(crate) struct Touch {
     pub(crate) relinked: bool,
 }
 
+/// A name in a directory.
+pub(crate) type Name<'a> = (u32, &'a [u8]);
+/// The inode that a name leads to, and its kind.
+pub(crate) type Named = (u32, FileKind);
 /// The meaning of a name; none if it is gone.
-pub(crate) type Meaning = Option<(u32, FileKind)>;
+pub(crate) type Meaning = Option<Named>;
 
 /// A name with its present meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use crate::dir::Listed;
 use crate::files::Files;
 use crate::ids::FIRST_NID;
 use crate::log::Log;
-use crate::names::Touch;
+use crate::names::{Name, Named, Touch};
 use crate::node::Inode;
 use crate::nodes::{ORPHANS, ROOT};
 use crate::volume::Volume;
@@ -58,11 +58,11 @@ impl Files {
     fn make_inode(
         &mut self,
         log: &mut Log<'_>,
-        dir: u32,
-        name: &[u8],
+        at: Name<'_>,
         new: &NewNode<'_>,
         now: Timestamp,
     ) -> Result<u32> {
+        let (dir, name) = at;
         if new.kind == FileKind::Symlink {
             if new.target.len() > 4095 {
                 return Err(Errno::NameTooLong.into());
@@ -79,25 +79,19 @@ impl Files {
         let empty = Inode::directory(dir, perm, links, now);
         let NewNode { kind, uid, gid, .. } = *new;
         let inode = Inode { kind, uid, gid, rdev, name: name.to_vec(), xattr, ..empty };
-        let ino = self.add_inode(log, inode)?;
-        if let Err(error) = self.write_file(log, ino, 0, new.target) {
-            self.destroy(log, ino)?;
-            return Err(error);
-        }
-        Ok(ino)
+        self.add_filled(log, inode, new.target)
     }
 
     /// The inode that a rename leaves under the old name, if any; no name leads to it yet.
     fn whiteout(
         &mut self,
         log: &mut Log<'_>,
-        dir: u32,
-        name: &[u8],
+        at: Name<'_>,
         mode: RenameMode,
         now: Timestamp,
     ) -> Result<Option<u32>> {
         let RenameMode::Whiteout { uid, gid } = mode else { return Ok(None) };
-        self.make_inode(log, dir, name, &NewNode::whiteout(uid, gid), now).map(Some)
+        self.make_inode(log, at, &NewNode::whiteout(uid, gid), now).map(Some)
     }
 
     fn check_replace(&mut self, log: &mut Log<'_>, kind: FileKind, other: (u32, FileKind)) -> Result<()> {
@@ -170,19 +164,25 @@ impl Volume<'_> {
         Ok(())
     }
 
+    /// A directory came or went below another.
+    fn relink(&mut self, dir: u32, count: fn(u32, u32) -> u32) -> Result<()> {
+        let inode = self.files.inode_mut(&mut self.log, dir)?;
+        inode.nlink = count(inode.nlink, 1);
+        self.names.touch(dir, RELINKED);
+        Ok(())
+    }
+
     /// Makes an inode under a new name.
     pub(crate) fn create_node(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>) -> Result<u32> {
         self.files.check_new(&mut self.log, dir, name)?;
         let now = self.files.now();
-        let ino = self.files.make_inode(&mut self.log, dir, name, new, now)?;
-        if let Err(error) = self.files.dir_insert(&mut self.log, dir, name, ino, new.kind) {
+        let ino = self.files.make_inode(&mut self.log, (dir, name), new, now)?;
+        if let Err(error) = self.files.dir_insert(&mut self.log, (dir, name), (ino, new.kind)) {
             self.files.destroy(&mut self.log, ino)?;
             return Err(error);
         }
         if new.kind == FileKind::Dir {
-            let parent = self.files.inode_mut(&mut self.log, dir)?;
-            parent.nlink = parent.nlink.saturating_add(1);
-            self.names.touch(dir, RELINKED);
+            self.relink(dir, u32::saturating_add)?;
         }
         self.names.change(dir, name, Some((ino, new.kind)));
         self.names.touch(ino, MADE);
@@ -201,7 +201,7 @@ impl Volume<'_> {
         match nlink {
             0 => return Err(Errno::NoEntry.into()),
             LINK_MAX.. => return Err(Errno::TooManyLinks.into()),
-            _ => self.files.dir_insert(&mut self.log, dir, name, ino, kind)?,
+            _ => self.files.dir_insert(&mut self.log, (dir, name), (ino, kind))?,
         }
         let now = self.files.now();
         let inode = self.files.inode_mut(&mut self.log, ino)?;
@@ -242,14 +242,12 @@ impl Volume<'_> {
         let gone = inode.nlink == 0;
         self.names.touch(ino, MOVED);
         if is_dir {
-            let parent = self.files.inode_mut(&mut self.log, dir)?;
-            parent.nlink = parent.nlink.saturating_sub(1);
-            self.names.touch(dir, RELINKED);
+            self.relink(dir, u32::saturating_sub)?;
         }
         match gone {
             true if self.files.held.contains_key(&ino) => {
                 let kind = self.files.inode(&mut self.log, ino)?.kind;
-                self.files.dir_insert(&mut self.log, ORPHANS, orphan_name(ino).as_bytes(), ino, kind)
+                self.files.dir_insert(&mut self.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, kind))
             }
             true => self.files.destroy(&mut self.log, ino),
             false => Ok(()),
@@ -257,14 +255,8 @@ impl Volume<'_> {
     }
 
     /// Moves or swaps names.
-    pub(crate) fn rename_node(
-        &mut self,
-        dir: u32,
-        name: &[u8],
-        to_dir: u32,
-        to_name: &[u8],
-        mode: RenameMode,
-    ) -> Result<()> {
+    pub(crate) fn rename_node(&mut self, from: Name<'_>, to: Name<'_>, mode: RenameMode) -> Result<()> {
+        let ((dir, name), (to_dir, to_name)) = (from, to);
         check_name(name)?;
         check_name(to_name)?;
         self.files.directory(&mut self.log, to_dir)?;
@@ -288,64 +280,52 @@ impl Volume<'_> {
                 if other_kind == FileKind::Dir && self.files.is_below(&mut self.log, dir, other)? {
                     return Err(Errno::Invalid.into());
                 }
-                self.files.dir_replace(&mut self.log, dir, name, other, other_kind)?;
-                self.files.dir_replace(&mut self.log, to_dir, to_name, ino, kind)?;
-                self.moved(other, other_kind, to_dir, dir, name, now)?;
-                self.moved(ino, kind, dir, to_dir, to_name, now)
+                self.files.dir_replace(&mut self.log, from, (other, other_kind))?;
+                self.files.dir_replace(&mut self.log, to, (ino, kind))?;
+                self.moved((other, other_kind), to_dir, from, now)?;
+                self.moved((ino, kind), dir, to, now)
             }
             Some((other, other_kind)) => {
                 self.files.check_replace(&mut self.log, kind, (other, other_kind))?;
-                let white = self.files.whiteout(&mut self.log, dir, name, mode, now)?;
-                self.files.dir_replace(&mut self.log, to_dir, to_name, ino, kind)?;
-                self.leave_name(dir, name, white)?;
-                self.moved(ino, kind, dir, to_dir, to_name, now)?;
+                let white = self.files.whiteout(&mut self.log, from, mode, now)?;
+                self.files.dir_replace(&mut self.log, to, (ino, kind))?;
+                self.leave_name(from, white)?;
+                self.moved((ino, kind), dir, to, now)?;
                 self.drop_link(other, to_dir, now)
             }
             None => {
-                let white = self.files.whiteout(&mut self.log, dir, name, mode, now)?;
-                if let Err(error) = self.files.dir_insert(&mut self.log, to_dir, to_name, ino, kind) {
+                let white = self.files.whiteout(&mut self.log, from, mode, now)?;
+                if let Err(error) = self.files.dir_insert(&mut self.log, to, (ino, kind)) {
                     white.map_or(Ok(()), |white| self.files.destroy(&mut self.log, white))?;
                     return Err(error);
                 }
-                self.leave_name(dir, name, white)?;
-                self.moved(ino, kind, dir, to_dir, to_name, now)
+                self.leave_name(from, white)?;
+                self.moved((ino, kind), dir, to, now)
             }
         }
     }
 
     /// Takes a name away, or has it lead to a whiteout.
-    fn leave_name(&mut self, dir: u32, name: &[u8], white: Option<u32>) -> Result<()> {
+    fn leave_name(&mut self, (dir, name): Name<'_>, white: Option<u32>) -> Result<()> {
         let Some(white) = white else {
             self.files.dir_remove(&mut self.log, dir, name)?;
             self.names.change(dir, name, None);
             return Ok(());
         };
-        self.files.dir_replace(&mut self.log, dir, name, white, FileKind::CharDevice)?;
+        self.files.dir_replace(&mut self.log, (dir, name), (white, FileKind::CharDevice))?;
         self.names.change(dir, name, Some((white, FileKind::CharDevice)));
         self.names.touch(white, MADE);
         Ok(())
     }
 
     /// Notes the move in an inode and both directories.
-    fn moved(
-        &mut self,
-        ino: u32,
-        kind: FileKind,
-        from: u32,
-        to: u32,
-        name: &[u8],
-        now: Timestamp,
-    ) -> Result<()> {
+    fn moved(&mut self, (ino, kind): Named, from: u32, (to, name): Name<'_>, now: Timestamp) -> Result<()> {
         let inode = self.files.inode_mut(&mut self.log, ino)?;
         inode.ctime = now;
         (inode.parent, inode.name) = (to, name.to_vec());
         if kind == FileKind::Dir && from != to {
-            let parent = self.files.inode_mut(&mut self.log, from)?;
-            parent.nlink = parent.nlink.saturating_sub(1);
-            let parent = self.files.inode_mut(&mut self.log, to)?;
-            parent.nlink = parent.nlink.saturating_add(1);
-            self.names.touch(from, RELINKED);
-            self.names.touch(to, RELINKED);
+            self.relink(from, u32::saturating_sub)?;
+            self.relink(to, u32::saturating_add)?;
         }
         self.names.change(to, name, Some((ino, kind)));
         for ino in [ino, from, to] {

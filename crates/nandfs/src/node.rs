@@ -452,14 +452,7 @@ pub(crate) fn kind_and_born_from(byte: u8) -> Option<(FileKind, u8)> {
 
 /// The inverse of [`kind_number`].
 pub(crate) fn kind_from(number: u8) -> Option<FileKind> {
-    Some(match number {
-        1 => FileKind::File,
-        2 => FileKind::Dir,
-        3 => FileKind::Symlink,
-        4 => FileKind::Fifo,
-        5 => FileKind::Socket,
-        6 => FileKind::CharDevice,
-        7 => FileKind::BlockDevice,
-        _ => return None,
-    })
+    use FileKind::{BlockDevice, CharDevice, Dir, Fifo, File, Socket, Symlink};
+    let kinds = [File, Dir, Symlink, Fifo, Socket, CharDevice, BlockDevice];
+    kinds.into_iter().find(|kind| kind_number(*kind) == number)
 }

@@ -7,7 +7,7 @@ use alloc::{
 };
 
 use hashbrown::HashMap;
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, Result};
 
 use crate::addr::Addr;
 use crate::codec::len32;
@@ -213,7 +213,7 @@ impl Nodes {
     }
 
     /// The place of a node on the chip.
-    pub(crate) fn addr(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr> {
         if nid == ROOT {
             return Ok(self.root_inode);
         }
@@ -228,7 +228,7 @@ impl Nodes {
         self.table.set(nid, addr.to_u64().to_le_bytes());
     }
 
-    fn cached(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Cached, FsError> {
+    fn cached(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Cached> {
         self.tick += 1;
         if self.lost.contains_key(&nid) {
             return Err(Damage::Lost(nid).into());
@@ -248,7 +248,7 @@ impl Nodes {
     }
 
     /// True if the node is an inode.
-    pub(crate) fn is_inode(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<bool, FsError> {
+    pub(crate) fn is_inode(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<bool> {
         Ok(matches!(self.cached(pages, nid)?.node, Node::Inode(_)))
     }
 
@@ -263,7 +263,7 @@ impl Nodes {
     }
 
     /// A node as it is on the chip.
-    pub(crate) fn read(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node, FsError> {
+    pub(crate) fn read(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node> {
         let addr = self.addr(pages, nid)?;
         if !addr.is_stored() {
             return Err(Damage::NoNode(nid).into());
@@ -278,7 +278,7 @@ impl Nodes {
         nid: u32,
         addr: Addr,
         owner: Option<u32>,
-    ) -> Result<Node, FsError> {
+    ) -> Result<Node> {
         let params = self.params;
         let (node, found) = pages
             .read_as(addr, ChunkKind::Node, nid, |bytes, desc| (Node::decode(bytes, &params), desc.index))?;
@@ -306,7 +306,7 @@ impl Nodes {
         }
     }
 
-    pub(crate) fn inode(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&Inode, FsError> {
+    pub(crate) fn inode(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&Inode> {
         match &self.cached(pages, ino)?.node {
             Node::Inode(inode) => Ok(inode),
             Node::Index(_) => Err(Damage::NodeKind(ino).into()),
@@ -314,15 +314,14 @@ impl Nodes {
     }
 
     /// The same, about to be changed.
-    pub(crate) fn inode_mut(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&mut Inode, FsError> {
-        self.touch(pages, ino)?;
-        match self.cache.get_mut(&ino).map(|cached| &mut cached.node) {
-            Some(Node::Inode(inode)) => Ok(inode),
-            _ => Err(Damage::NodeKind(ino).into()),
+    pub(crate) fn inode_mut(&mut self, pages: &mut Pages<'_>, ino: u32) -> Result<&mut Inode> {
+        match self.node_mut(pages, ino)? {
+            Node::Inode(inode) => Ok(inode),
+            Node::Index(_) => Err(Damage::NodeKind(ino).into()),
         }
     }
 
-    pub(crate) fn index(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&Index, FsError> {
+    pub(crate) fn index(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&Index> {
         match &self.cached(pages, nid)?.node {
             Node::Index(index) => Ok(index),
             Node::Inode(_) => Err(Damage::NodeKind(nid).into()),
@@ -330,23 +329,28 @@ impl Nodes {
     }
 
     /// The same, about to be changed.
-    pub(crate) fn index_mut(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Index, FsError> {
-        self.touch(pages, nid)?;
-        match self.cache.get_mut(&nid).map(|cached| &mut cached.node) {
-            Some(Node::Index(index)) => Ok(index),
-            _ => Err(Damage::NodeKind(nid).into()),
+    pub(crate) fn index_mut(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Index> {
+        match self.node_mut(pages, nid)? {
+            Node::Index(index) => Ok(index),
+            Node::Inode(_) => Err(Damage::NodeKind(nid).into()),
         }
     }
 
+    /// A node about to be changed.
+    fn node_mut(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<&mut Node> {
+        self.touch(pages, nid)?;
+        Ok(&mut self.cache.get_mut(&nid).ok_or(Damage::NoNode(nid))?.node)
+    }
+
     /// Marks a node changed.
-    pub(crate) fn touch(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<(), FsError> {
+    pub(crate) fn touch(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<()> {
         self.cached(pages, nid)?;
         self.soil(nid);
         Ok(())
     }
 
     /// Adds a new node under an unused id.
-    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, node: Node) -> Result<u32, FsError> {
+    pub(crate) fn add(&mut self, pages: &mut Pages<'_>, node: Node) -> Result<u32> {
         if let Some(page) = self.ids.page_to_look_at(self.table.per_leaf()) {
             // Ids on a page that cannot be read are left alone.
             let unused = self.table.unused_on(pages, page).unwrap_or_default();
@@ -393,12 +397,12 @@ impl Nodes {
     }
 
     /// A copy of a node as it is in memory.
-    pub(crate) fn current(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node, FsError> {
+    pub(crate) fn current(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Node> {
         Ok(self.cached(pages, nid)?.node.clone())
     }
 
     /// Takes a node away; hands back the address it had on the chip, to be released.
-    pub(crate) fn remove(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr, FsError> {
+    pub(crate) fn remove(&mut self, pages: &mut Pages<'_>, nid: u32) -> Result<Addr> {
         let addr = self.addr(pages, nid)?;
         let node = &self.cached(pages, nid)?.node;
         let (owner, is_inode) = (node.owner(nid), matches!(node, Node::Inode(_)));
@@ -436,7 +440,7 @@ impl Nodes {
     }
 
     /// Marks those of an inode changed that were written ahead: an fsync has to write them as well.
-    pub(crate) fn touch_ahead(&mut self, pages: &mut Pages<'_>, owner: u32) -> Result<(), FsError> {
+    pub(crate) fn touch_ahead(&mut self, pages: &mut Pages<'_>, owner: u32) -> Result<()> {
         while let Some((_, nid)) = self.ahead.range((owner, 0)..=(owner, u32::MAX)).next().copied() {
             self.touch(pages, nid)?;
             self.ahead.remove(&(owner, nid));

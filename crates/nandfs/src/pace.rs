@@ -20,10 +20,12 @@ impl Volume<'_> {
         if self.log.reach.reads + self.log.pages.scan_pages() > self.log.reach.limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.files.cache.dirty_bytes() > self.files.memory.budget / 8 * 5 {
+        if self.files.is_laden(&self.log)
+            && self.files.cache.dirty_bytes() > self.files.memory.budget() / 8 * 5
+        {
             self.spill_cache()?;
         }
-        if self.is_laden() {
+        if self.files.is_laden(&self.log) {
             self.checkpoint(false)?;
         }
         if !self.room().has_room(extra) {
@@ -63,7 +65,7 @@ impl Volume<'_> {
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.files.memory.budget / 2;
+        let target = self.files.memory.budget() / 2;
         self.files.write_back_from(
             &mut self.log,
             (0, 0),
@@ -84,7 +86,7 @@ impl Volume<'_> {
         if !self.room().has_room(extra) {
             return Ok(());
         }
-        if !goes_on && !self.room().may_clean(extra) && !self.log.blocks.dying.is_empty() {
+        if !goes_on && !self.room().may_clean(extra) && !self.log.blocks.dying().is_empty() {
             // Its survivors have room of their own, but another victim's would not: emptied blocks are freed first.
             self.checkpoint(false)?;
             self.log.cleaner.count(self.log.pages.taken().pages);
@@ -151,7 +153,7 @@ impl Volume<'_> {
     fn clean_lean(&mut self, extra: usize) -> Result<()> {
         while !self.room().has_room(extra)
             && self.room().supply() < self.room().blocks_needed(extra) + LEAN_BLOCKS
-            && len32(self.log.pages.window.len()) >= self.room().checkpoint_blocks(0) + LEAN_BLOCKS
+            && self.log.pages.spares() >= self.room().checkpoint_blocks(0) + LEAN_BLOCKS
         {
             self.log.cleaner.lean = true;
             let cleaned = self.log.clean_one(&mut self.files);

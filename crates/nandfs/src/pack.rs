@@ -8,7 +8,7 @@ mod zstd;
 use alloc::{format, string::String, vec, vec::Vec};
 use core::{fmt, str::FromStr};
 
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::codec::{Reader, len16};
 use crate::error::Damage;
@@ -60,7 +60,7 @@ impl Compression {
     }
 
     /// Fails if this program was built without the method.
-    pub(crate) fn check(self) -> Result<(), FsError> {
+    pub(crate) fn check(self) -> Result<()> {
         let has = match self {
             Compression::None => true,
             Compression::Lz4 => cfg!(feature = "lz4"),
@@ -87,7 +87,7 @@ impl fmt::Display for Compression {
 impl FromStr for Compression {
     type Err = FsError;
 
-    fn from_str(text: &str) -> Result<Compression, FsError> {
+    fn from_str(text: &str) -> Result<Compression> {
         let refuse = |text: String| Err(FsError::new(Errno::NotSupported, text));
         match text.split_once(':') {
             None if text == "none" => Ok(Compression::None),
@@ -123,7 +123,7 @@ pub(crate) fn length(packed: &[u8], most: usize) -> Option<usize> {
 }
 
 /// The block, of `most` bytes at the most: no more memory is taken, whatever the bytes say. `damage` tells their place.
-pub(crate) fn unpack(packed: &[u8], most: usize, damage: Damage) -> Result<Vec<u8>, FsError> {
+pub(crate) fn unpack(packed: &[u8], most: usize, damage: Damage) -> Result<Vec<u8>> {
     let mut block = vec![0; length(packed, most).ok_or(damage)?];
     let (method, bytes) =
         packed.split_first_chunk::<HEAD>().map(|([method, ..], bytes)| (*method, bytes)).ok_or(damage)?;

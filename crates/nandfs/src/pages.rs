@@ -5,20 +5,20 @@
 
 mod across;
 mod copies;
+mod reading;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
-use pumice_flashlog::DOUBTED;
+use pumice_flashlog::{DOUBTED, Medium};
 use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError, Timestamp};
+use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::codec::{byte, len16, len32};
-use crate::error::{Damage, device};
-use crate::flash::Flash;
+use crate::error::device;
 use crate::params::Params;
 use crate::promise::{PROMISE_BYTES, Promise, Promised};
-use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
+use crate::tag::{ChunkKind, Desc, Layout, LogKind, Room, TURNS, Tag, chunks};
 
 use across::Passed;
 use copies::Copies;
@@ -114,12 +114,10 @@ struct Epoch {
 
 /// The log.
 pub(crate) struct Pages<'c> {
-    pub(crate) flash: Flash<'c>,
+    medium: Medium<'c>,
     params: Params,
-    /// Number of the next page programmed.
-    pub(crate) seq: u64,
     heads: Vec<Head>,
-    pub(crate) window: VecDeque<Spare>,
+    window: VecDeque<Spare>,
     events: VecDeque<Event>,
     epoch: Epoch,
     /// The promise that nodes are being written for.
@@ -129,13 +127,12 @@ pub(crate) struct Pages<'c> {
 }
 
 impl Pages<'_> {
-    pub(crate) fn new(flash: Flash<'_>, params: Params, data_heads: usize) -> Pages<'_> {
+    pub(crate) fn new(medium: Medium<'_>, params: Params, data_heads: usize) -> Pages<'_> {
         let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
         heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
         Pages {
-            flash,
+            medium,
             params,
-            seq: 1,
             heads,
             window: VecDeque::new(),
             events: VecDeque::new(),
@@ -144,6 +141,26 @@ impl Pages<'_> {
             taken: Taken::default(),
             copies: Copies::default(),
         }
+    }
+
+    /// Blocks that may be opened.
+    pub(crate) fn window(&self) -> &VecDeque<Spare> {
+        &self.window
+    }
+
+    /// The number of these.
+    pub(crate) fn spares(&self) -> u32 {
+        len32(self.window.len())
+    }
+
+    /// Opens other blocks from here on.
+    pub(crate) fn set_window(&mut self, window: impl IntoIterator<Item = Spare>) {
+        self.window = window.into_iter().collect();
+    }
+
+    /// Takes the last block that heads would take out of the window.
+    pub(crate) fn take_last(&mut self) -> Option<Spare> {
+        self.window.remove(self.own_blocks().saturating_sub(1))
     }
 
     /// Pages since the last checkpoint that recovery would have to read.
@@ -189,7 +206,7 @@ impl Pages<'_> {
         let is_needed = is_promised || !(self.params.shape.is_paired() || self.epoch.ahead);
         let usual = if is_needed { kind } else { LogKind::Unpromised };
         let log = self.epoch.aside.unwrap_or(usual);
-        Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
+        Tag { log, seq: self.medium.seq(), commit, turn, before: self.epoch.before, descs: descs.to_vec() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -198,7 +215,7 @@ impl Pages<'_> {
 
     /// Memory of the page buffers, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let parity = self.flash.medium.parity_memory();
+        let parity = self.medium.parity_memory();
         (self.heads.len() + 4) * self.params.payload as usize
             + self.window.len() * size_of::<Spare>()
             + parity
@@ -237,7 +254,7 @@ impl Pages<'_> {
 
     /// Moves on to the next page that may be programmed, in another block if this one has none, unless a page is being
     /// filled.
-    fn open_page(&mut self, head: usize) -> Result<(), FsError> {
+    fn open_page(&mut self, head: usize) -> Result<()> {
         let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
         if !open.descs.is_empty() {
             return Ok(());
@@ -262,7 +279,7 @@ impl Pages<'_> {
     }
 
     /// Ends a block before it is full, if a head is filling it.
-    pub(crate) fn leave(&mut self, block: u32) -> Result<(), FsError> {
+    pub(crate) fn leave(&mut self, block: u32) -> Result<()> {
         let at = |head: &Head| head.place.is_some_and(|(open, _)| open == block);
         let Some(head) = self.heads.iter().position(at) else { return Ok(()) };
         self.program(head, None)?;
@@ -275,7 +292,7 @@ impl Pages<'_> {
     }
 
     /// Ends all blocks before they are full on a volume with parity, so that all live data has it.
-    pub(crate) fn leave_all(&mut self) -> Result<(), FsError> {
+    pub(crate) fn leave_all(&mut self) -> Result<()> {
         if self.params.shape.parity() == 0 {
             return Ok(());
         }
@@ -286,8 +303,8 @@ impl Pages<'_> {
     }
 
     /// Ends a block: its parity follows, and it may be cleaned.
-    fn seal(&mut self, block: u32) -> Result<(), FsError> {
-        match self.flash.medium.program_parity(block) {
+    fn seal(&mut self, block: u32) -> Result<()> {
+        match self.medium.program_parity(block) {
             Ok(()) => self.events.push_back(Event::Sealed(block)),
             Err(NandError::ProgramFailed(_)) => self.report_failing(block),
             Err(error) => return Err(device(error)),
@@ -312,17 +329,17 @@ impl Pages<'_> {
     }
 
     /// Takes the next block of the window, erasing it if need be.
-    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
+    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32> {
         // Strictly in order: recovery must know which blocks may have been touched last.
         self.take(byte(len32(head)), VecDeque::pop_front)
     }
 
     /// Takes the last block of the window for roots, likewise.
-    pub(crate) fn take_root_block(&mut self) -> Result<u32, FsError> {
+    pub(crate) fn take_root_block(&mut self) -> Result<u32> {
         self.take(ROOT_HEAD, VecDeque::pop_back)
     }
 
-    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32, FsError> {
+    fn take(&mut self, head: u8, next: fn(&mut VecDeque<Spare>) -> Option<Spare>) -> Result<u32> {
         loop {
             let Some(spare) = next(&mut self.window) else {
                 return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
@@ -347,23 +364,14 @@ impl Pages<'_> {
     }
 
     /// Erases a block; false if it went bad.
-    pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
-        match self.flash.medium.erase(block) {
-            Ok(()) => {
-                self.events.push_back(Event::Erased(block));
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => {
-                self.flash.mark_bad(block)?;
-                self.events.push_back(Event::Bad(block));
-                Ok(false)
-            }
-            Err(error) => Err(device(error)),
-        }
+    pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
+        let erased = self.medium.renew(block).map_err(device)?;
+        self.events.push_back(if erased { Event::Erased(block) } else { Event::Bad(block) });
+        Ok(erased)
     }
 
     /// Erases one of so many next blocks of the window, or of so many last ones, that waits for it; false if none does.
-    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool, FsError> {
+    pub(crate) fn erase_ahead(&mut self, next: usize, last: usize) -> Result<bool> {
         let behind = self.window.len().saturating_sub(last);
         let waits = |(place, spare): (usize, &Spare)| (place < next || place >= behind) && !spare.erased;
         let Some(place) = self.window.iter().enumerate().position(waits) else { return Ok(false) };
@@ -383,39 +391,40 @@ impl Pages<'_> {
         self.window.len().saturating_sub(DOUBTED)
     }
 
-    /// The window as it is with these blocks more. The last ones stay there, for roots: a mount that was cut can then have
-    /// touched no others, whichever of its records counts.
-    pub(crate) fn window_with(&self, fresh: &[Spare]) -> Vec<Spare> {
+    /// Adds blocks to the window. The last ones stay there, for roots: a mount that was cut can then have touched no others,
+    /// whichever of its records counts.
+    pub(crate) fn add_to_window(&mut self, fresh: &[Spare]) {
+        let own = self.own_blocks();
+        let left = self.window.split_off(own);
+        self.window.extend(fresh.iter().copied().chain(left));
+    }
+
+    /// The window with these blocks, as a record names it: whoever goes on from there erases the last blocks again, which a
+    /// cut may have touched.
+    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
         let mut window: Vec<Spare> = self.window.iter().copied().collect();
         let own = self.own_blocks();
         window.splice(own..own, fresh.iter().copied());
-        window
-    }
-
-    /// The same as a record names it: whoever goes on from there erases the last blocks again, which a cut may have
-    /// touched.
-    pub(crate) fn named_window(&self, fresh: &[Spare]) -> Vec<Spare> {
-        let mut window = self.window_with(fresh);
         window.iter_mut().rev().take(DOUBTED).for_each(|spare| spare.erased = false);
         window
     }
 
     /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
     /// mount that was cut passed them over.
-    pub(crate) fn doubt(&mut self) -> Result<(), FsError> {
+    pub(crate) fn doubt(&mut self) -> Result<()> {
         let mut left = DOUBTED;
         for spare in self.window.iter_mut().rev() {
             if left == 0 {
                 break;
             }
             spare.erased = false;
-            left -= usize::from(!self.flash.is_bad(spare.block)?);
+            left -= usize::from(!self.medium.is_bad(spare.block).map_err(device)?);
         }
         Ok(())
     }
 
     /// Adds a chunk to the page that a head is filling and returns its address.
-    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
+    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr> {
         let (payload, tags) = (self.params.payload as usize, self.params.tags);
         // Pages of nodes and names end an fsync, and then have to hold the promise of the page before.
         let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
@@ -439,7 +448,7 @@ impl Pages<'_> {
     }
 
     /// Puts bytes with their descriptor on the page that a head is filling; returns the page, and the offset on it.
-    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16), FsError> {
+    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16)> {
         let params = self.params;
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
@@ -468,7 +477,7 @@ impl Pages<'_> {
     ///
     /// If the chip says that the program failed, the page goes to a new block and its chunks are reported
     /// as moved.
-    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
         self.program_page(head, commit)?;
         if let Some(open) = self.heads.get_mut(head) {
             open.passed.clear();
@@ -477,7 +486,7 @@ impl Pages<'_> {
     }
 
     /// The same for a page after which earlier ones may be needed once more.
-    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
         let params = self.params;
         loop {
             let Some(open) = self.heads.get(head) else { return Ok(()) };
@@ -489,8 +498,8 @@ impl Pages<'_> {
             debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
             let page = params.page(block, index);
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
-            let done = self.flash.program(page, &tag, &mut open.payload);
-            self.seq += 1;
+            let done = program(&mut self.medium, &params.tags, page, &tag, &mut open.payload);
+            self.medium.next_seq();
             self.taken.pages += 1;
             match done {
                 Ok(()) => {
@@ -521,7 +530,7 @@ impl Pages<'_> {
         }
     }
 
-    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
+    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<()> {
         self.report_failing(block);
         let place = self.move_passed(head)?;
         self.resume(head, Some(place));
@@ -537,83 +546,20 @@ impl Pages<'_> {
             self.events.push_back(Event::Moved { desc, from, to: Addr { page: to_page, ..from } });
         }
     }
+}
 
-    /// The head with this page in its buffer.
-    fn buffered(&self, page: u32) -> Option<&Head> {
-        let here = |(block, index)| self.params.page(block, index) == page;
-        self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
+/// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
+fn program(
+    medium: &mut Medium<'_>,
+    tags: &Layout,
+    page: u32,
+    tag: &Tag,
+    payload: &mut [u8],
+) -> core::result::Result<(), NandError> {
+    let (tag, overflow) = tag.encode(tags);
+    let start = payload.len().saturating_sub(overflow.len());
+    if let Some(tail) = payload.get_mut(start..) {
+        tail.copy_from_slice(&overflow);
     }
-
-    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A
-    /// file's block may be compressed there.
-    pub(crate) fn read_as<T>(
-        &mut self,
-        addr: Addr,
-        kind: ChunkKind,
-        id: u32,
-        take: impl FnOnce(&[u8], Desc) -> T,
-    ) -> Result<T, FsError> {
-        let Addr { page, offset, len } = addr;
-        let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));
-        let goes_on = self.params.packs && kind.is_block();
-        let payload = self.params.payload as usize;
-        if page == 0 || page >= self.params.pages() || start >= payload || (end > payload && !goes_on) {
-            return Err(Damage::Address { page, offset, len }.into());
-        }
-        let not_there = Damage::NotThere { page, offset };
-        let is_kind = |found: ChunkKind| found == kind || (kind == ChunkKind::Data && found.is_block());
-        let is_it = |desc: &Desc| is_kind(desc.kind) && desc.id == id && desc.len == len;
-        let find = |descs: &[Desc]| chunks(descs).find(|(at, desc)| *at == offset && is_it(desc));
-        let tags = self.params.tags;
-        let part = |payload: &[u8], count: usize| {
-            let end = if goes_on { end.min(tags.room(count)) } else { end };
-            payload.get(start..end).map(<[u8]>::to_vec)
-        };
-        let (desc, mut bytes) = if let Some(head) = self.buffered(page) {
-            let (_, desc) = find(&head.descs).ok_or(not_there)?;
-            if let Some(bytes) = head.payload.get(start..end).filter(|_| end <= tags.room(head.descs.len())) {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(&head.payload, head.descs.len()).ok_or(not_there)?)
-        } else {
-            let found = self.flash.read(page)?;
-            let (_, desc) = find(&found.tag.descs).ok_or(not_there)?;
-            let count = found.tag.descs.len();
-            if let Some(bytes) =
-                found.payload().get(start..end).filter(|_| !goes_on || end <= tags.room(count))
-            {
-                return Ok(take(bytes, desc));
-            }
-            (desc, part(found.payload(), count).ok_or(not_there)?)
-        };
-        self.read_rest(page, &desc, &mut bytes)?;
-        Ok(take(&bytes, desc))
-    }
-
-    /// Reads the chunk of a block of a file or directory, and hands it to `take` with its kind.
-    pub(crate) fn read_block<T>(
-        &mut self,
-        addr: Addr,
-        ino: u32,
-        index: u32,
-        take: impl FnOnce(&[u8], ChunkKind) -> T,
-    ) -> Result<T, FsError> {
-        let taken = self.read_as(addr, ChunkKind::Data, ino, |bytes, desc| {
-            (desc.index == index).then(|| take(bytes, desc.kind))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
-    }
-
-    /// The same with the whole descriptor.
-    pub(crate) fn read<T>(
-        &mut self,
-        addr: Addr,
-        want: &Desc,
-        take: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, FsError> {
-        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
-            (desc.index == want.index).then(|| take(bytes))
-        })?;
-        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
-    }
+    medium.program_counted(page, &tag, payload)
 }

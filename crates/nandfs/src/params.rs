@@ -8,7 +8,7 @@ use alloc::{format, string::String};
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
 use pumice_flashlog::{MOST_PARITY, SIGNATURE_BYTES, Shape, Skips, TagPlace};
 use pumice_media::{Geometry, Pairing};
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 use crate::codec::len32;
@@ -115,7 +115,7 @@ impl Params {
 
     /// The same with the last log pages of each erase block kept for parity; an error with the reason if that is
     /// impossible.
-    pub(crate) fn with_parity(self, parity: u8) -> Result<Params, FsError> {
+    pub(crate) fn with_parity(self, parity: u8) -> Result<Params> {
         let refuse = |why: &str| {
             let text = format!("{parity} parity pages: {why}");
             Err(FsError::new(Errno::NotSupported, text))
@@ -155,12 +155,7 @@ impl Params {
 
     /// The same with open blocks protected from the given moment on: those of `data_heads` heads and those of nodes and
     /// fsync.
-    pub(crate) fn protected(
-        self,
-        parity: u8,
-        from: FsyncProtection,
-        data_heads: u8,
-    ) -> Result<Params, FsError> {
+    pub(crate) fn protected(self, parity: u8, from: FsyncProtection, data_heads: u8) -> Result<Params> {
         let params = self.with_parity(parity)?;
         if from == FsyncProtection::AtClose {
             return Ok(params);
@@ -180,7 +175,7 @@ impl Params {
     }
 
     /// The same where blocks of files may be compressed.
-    pub(crate) fn packing(self) -> Result<Params, FsError> {
+    pub(crate) fn packing(self) -> Result<Params> {
         let refuse = |why: &str| Err(FsError::new(Errno::NotSupported, format!("compression: {why}")));
         if self.shape.is_paired() {
             return refuse("pages of this chip share cells, and no chunk may go on behind pages left out");

@@ -6,7 +6,7 @@
 //! checkpoint, so that it goes on after a remount. It stops while there is something to move: the blocks behind it need
 //! nothing any more.
 
-use pumice_flashlog::{Fault, Rounds};
+use pumice_flashlog::{Fault, READS_MOST, Rounds};
 use pumice_vfs::Result;
 
 use crate::blocks::State;
@@ -22,22 +22,10 @@ const PAGES: u32 = 32;
 /// Erase blocks with nothing in them that one call passes at the most.
 const BLOCKS: u32 = 256;
 
-/// One read in so many is charged to its erase block.
-const SAMPLED: u32 = 1024;
-/// Charged reads after which a block is moved, about 15,000. Single-level parts stand 100,000 reads of a block and
-/// more, others some ten thousand; the deviation of the count is a quarter.
-const READS_MOST: u8 = 15;
-
 impl Log<'_> {
-    /// Has reads of erase blocks counted.
-    pub(crate) fn watch_reads(&mut self) {
-        let seed = self.pages.seq;
-        self.pages.flash.medium.sample_reads(SAMPLED, seed);
-    }
-
     /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
-        self.is_relieving() || self.pages.flash.medium.has_tired() || self.pages.flash.medium.has_samples()
+        self.is_relieving() || self.pages.medium().has_tired() || self.pages.medium().has_samples()
     }
 
     /// True if the newest checkpoint has another place.
@@ -55,7 +43,7 @@ impl Log<'_> {
 
     /// Charges reads to their blocks; a block that was read too often is to be moved.
     fn charge_reads(&mut self) -> Result<()> {
-        for block in self.pages.flash.medium.take_samples() {
+        for block in self.pages.medium_mut().take_samples() {
             let usage = self.usage(block)?;
             if usage.state != State::Used {
                 continue;
@@ -64,7 +52,7 @@ impl Log<'_> {
                 usage.reads = usage.reads.saturating_add(1).min(READS_MOST);
             })?;
             if usage.reads == READS_MOST {
-                self.pages.flash.medium.call_tired(block);
+                self.pages.medium_mut().call_tired(block);
             }
         }
         Ok(())
@@ -76,7 +64,7 @@ impl Log<'_> {
         let Ok(usage) = self.usage(block) else { return true };
         let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
         if holds && usage.reads == READS_MOST {
-            self.pages.flash.medium.call_tired(block);
+            self.pages.medium_mut().call_tired(block);
         }
         holds && !self.roots.holds(block)
     }
@@ -84,11 +72,11 @@ impl Log<'_> {
     /// Reads the patrol's next page; true if nothing follows in its block.
     fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
         let page = self.patrol.rounds().page;
-        match self.pages.flash.medium.read_anew(page) {
+        match self.pages.medium_mut().read_anew(page) {
             Ok(_) => found.pages += 1,
             Err(Fault::Erased(_)) => {
                 let index = self.params.shape.index_of(page);
-                return Ok(self.pages.flash.next_programmed(block, index)?.is_none());
+                return Ok(self.pages.next_programmed(block, index)?.is_none());
             }
             Err(Fault::Chip(error)) => return Err(device(error)),
             Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
@@ -104,9 +92,9 @@ impl Log<'_> {
         let may_hold = self.params.shape.parity() > 0 && !self.pages.is_open(block);
         if may_hold
             && self.is_patrolled(block)
-            && !self.pages.flash.medium.has_parity(block).map_err(device)?
+            && !self.pages.medium_mut().has_parity(block).map_err(device)?
         {
-            self.pages.flash.medium.call_tired(block);
+            self.pages.medium_mut().call_tired(block);
         }
         Ok(())
     }
@@ -117,7 +105,7 @@ impl Log<'_> {
             return;
         }
         let chunks =
-            self.live_chunks(files, block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
+            self.live_chunks(files, block, |pages, page| pages.read_page(page).map(|found| Some(found.tag)));
         let mut read = 0;
         for (addr, desc) in chunks {
             // A chunk may go on in a page that is lost.
@@ -186,21 +174,21 @@ impl Volume<'_> {
     pub(crate) fn scrub_some(&mut self, found: &mut Scrubbed) -> Result<(u32, u32)> {
         let pages = self.log.params.pages();
         let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.log.patrol.rounds();
-        let rebuilt = self.log.pages.flash.medium.rebuilt_pages();
+        let rebuilt = self.log.pages.medium().rebuilt_pages();
         if self.log.status.read_only {
-            while self.log.pages.flash.medium.take_tired().is_some() {
+            while self.log.pages.medium_mut().take_tired().is_some() {
                 found.weak_blocks += 1;
             }
             // Reads are charged to nobody; a volume that could be written to until now counted them.
-            self.log.pages.flash.medium.take_samples();
+            self.log.pages.medium_mut().take_samples();
             self.patrol_pages(found)?;
         } else if !self.mend_one()? && self.log.patrol.rounds().page < pages {
             self.patrol_pages(found)?;
         }
         found.weak_blocks += self.log.patrol.rounds().moved_blocks - moved;
-        self.log.patrol.count_bits(self.log.pages.flash.medium.corrected_bits());
+        self.log.patrol.count_bits(self.log.pages.medium().corrected_bits());
         found.corrected_bits += self.log.patrol.rounds().corrected_bits - bits;
-        found.rebuilt_pages += self.log.pages.flash.medium.rebuilt_pages() - rebuilt;
+        found.rebuilt_pages += self.log.pages.medium().rebuilt_pages() - rebuilt;
         let rest = u32::from(self.log.has_weak());
         let page = self.log.patrol.rounds().page;
         Ok((page - rest.min(page), pages))
@@ -232,7 +220,7 @@ impl Volume<'_> {
                 read += 1;
             }
         }
-        self.log.patrol.count_bits(self.log.pages.flash.medium.corrected_bits());
+        self.log.patrol.count_bits(self.log.pages.medium().corrected_bits());
         if self.log.patrol.rounds().page >= self.log.params.pages() {
             self.log.patrol.end_pass();
         }
@@ -241,7 +229,7 @@ impl Volume<'_> {
 
     /// Reads anchors and records of checkpoints; weak ones are written anew.
     fn patrol_roots(&mut self, found: &mut Scrubbed) -> Result<()> {
-        if self.log.roots.are_sound(&mut self.log.pages.flash.medium).map_err(device)? {
+        if self.log.roots.are_sound(self.log.pages.medium_mut()).map_err(device)? {
             return Ok(());
         }
         found.weak_roots = true;

@@ -3,7 +3,7 @@
 use alloc::format;
 use core::{fmt, str::FromStr};
 
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, FsError, Result};
 
 /// The moment from which on parity protects promises of fsync or a checkpoint, whether the power fails or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,7 +36,7 @@ impl fmt::Display for FsyncProtection {
 impl FromStr for FsyncProtection {
     type Err = FsError;
 
-    fn from_str(name: &str) -> Result<FsyncProtection, FsError> {
+    fn from_str(name: &str) -> Result<FsyncProtection> {
         let found = FsyncProtection::ALL.into_iter().find(|known| known.name() == name);
         found.ok_or_else(|| {
             let text = format!("unknown protection of fsync `{name}` (known: at-close, now)");

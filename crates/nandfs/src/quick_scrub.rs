@@ -38,16 +38,16 @@ impl Volume<'_> {
                 continue;
             }
             found.spare_areas += u64::from(shape.pages() + shape.parity());
-            if !self.log.pages.flash.medium.has_fitting_signatures(block).map_err(device)? {
-                self.log.pages.flash.medium.call_tired(block);
+            if !self.log.pages.medium_mut().has_fitting_signatures(block).map_err(device)? {
+                self.log.pages.medium_mut().call_tired(block);
             }
         }
         if self.log.status.read_only {
-            while self.log.pages.flash.medium.take_tired().is_some() {
+            while self.log.pages.medium_mut().take_tired().is_some() {
                 found.weak_blocks += 1;
             }
         } else {
-            while self.log.pages.flash.medium.has_tired() && self.mend_one()? {}
+            while self.log.pages.medium().has_tired() && self.mend_one()? {}
         }
         found.weak_blocks += self.log.patrol.rounds().moved_blocks - moved;
         Ok((next, end))

@@ -77,7 +77,7 @@ impl Files {
         // The power may have gone while the last commit was programmed. Pages with higher numbers are no proof that it
         // did not: a mount that was cut, too, wrote them behind it.
         if let Some((page, found)) = survey.newest.take() {
-            log.pages.flash.medium.pin(page, found);
+            log.pages.medium_mut().pin(page, found);
         }
         self.avoid_ids(&survey.records);
         let pages = survey.records.iter().map(|record| (&record.tag, record.names.as_ref()));
@@ -111,7 +111,7 @@ impl Files {
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
         // No number is given twice: pages that share cells are torn together, and may be read once more.
         let unnumbered = survey.unread.len() as u64 + u64::from(survey.silent);
-        log.pages.seq = log.pages.seq.max(survey.seq + 1) + unnumbered;
+        log.pages.medium_mut().number_from(survey.seq + 1, unnumbered);
         log.pages.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(log, ino, born);
@@ -215,7 +215,7 @@ impl Files {
         log: &mut Log<'_>,
         record: &Record,
         commits: &HashMap<u32, u64>,
-        created: &mut Created,
+        born: &mut Created,
     ) {
         let committed = |ino: u32| commits.get(&ino).is_some_and(|seq| *seq >= record.tag.seq);
         for (offset, desc) in record.tag.chunks() {
@@ -226,7 +226,7 @@ impl Files {
                     (desc.id, done.and_then(|length| self.replay_data(log, addr, &desc, length)))
                 }
                 ChunkKind::Node if committed(desc.index) => {
-                    let done = self.replay_node(log, addr, &desc, created);
+                    let done = self.replay_node(log, addr, &desc, born);
                     if done.is_err() {
                         self.nodes.lose(desc.id, desc.index, false);
                     }
@@ -280,13 +280,7 @@ impl Files {
 
     /// Replays a node: it takes the place of the one in the table, and its chunks are counted in place of the old
     /// one's.
-    fn replay_node(
-        &mut self,
-        log: &mut Log<'_>,
-        addr: Addr,
-        desc: &Desc,
-        created: &mut Created,
-    ) -> Result<()> {
+    fn replay_node(&mut self, log: &mut Log<'_>, addr: Addr, desc: &Desc, born: &mut Created) -> Result<()> {
         let nid = desc.id;
         let new = self.nodes.read_at(&mut log.pages, nid, addr, Some(desc.index))?;
         // The old one is needed for counting alone.
@@ -317,9 +311,9 @@ impl Files {
         match existed {
             Some(false) if is_inode => {
                 self.nodes.inodes += 1;
-                created.push((nid, Born::Since));
+                born.push((nid, Born::Since));
             }
-            None if is_inode => created.push((nid, Born::Unknown)),
+            None if is_inode => born.push((nid, Born::Unknown)),
             _ => {}
         }
         let kept = children(&new);
@@ -381,7 +375,7 @@ impl Files {
                 self.losses.add_new(ino, parent);
                 return Ok(());
             }
-            self.dir_insert(log, parent, &name, ino, kind)?;
+            self.dir_insert(log, (parent, &name), (ino, kind))?;
             let inode = self.inode(log, ino)?;
             let born = inode.btime;
             let dir = self.inode_mut(log, parent)?;
@@ -403,8 +397,8 @@ impl Log<'_> {
         let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
         for block in open.chain(survey.touched.iter().copied()) {
             let end = self.params.page(block, self.params.pages_per_block - 1);
-            let is_full = self.pages.flash.peek(end)? != Peek::Erased;
-            let medium = &mut self.pages.flash.medium;
+            let is_full = self.pages.peek(end)? != Peek::Erased;
+            let medium = self.pages.medium_mut();
             // One of which copies brought pages back may have lost too many for its own parity.
             if block == last
                 || !is_full
@@ -438,9 +432,9 @@ impl Log<'_> {
             }
         }
         // A record that could not be read may need what it wrote to touched blocks: they are taken last, and not for roots.
-        self.pages.window = survey.untouched.iter().copied().chain(again).collect();
-        self.pages.window.extend(&survey.roots);
-        self.blocks.dying.retain(|block| !survey.touched.contains(block));
+        self.pages
+            .set_window(survey.untouched.iter().copied().chain(again).chain(survey.roots.iter().copied()));
+        self.blocks.forget_dying(&survey.touched);
         Ok(())
     }
 }

@@ -30,9 +30,8 @@ use crate::addr::Addr;
 use crate::blocks::State;
 use crate::checkpoint_record::{Checkpoint, Fence};
 use crate::error::{Damage, device};
-use crate::flash::Flash;
 use crate::mount::{load, params_of};
-use crate::names::NameRecord;
+use crate::names::{NameRecord, Names};
 use crate::node::Node;
 use crate::options::{MountOptions, RepairOptions};
 use crate::pack::Compression;
@@ -75,7 +74,7 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     let (mut found, mut unguarded) = (Vec::new(), Vec::new());
     if !volume.log.recorded.clean {
         unguarded = volume.files.recover(&mut volume.log, checkpoint)?;
-        before.follow(&volume.log.pages.window);
+        before.follow(volume.log.pages.window());
         found.extend(
             volume.files.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }),
         );
@@ -108,7 +107,7 @@ fn holds_any<'c>(
 ) -> Result<bool> {
     for index in 0..volume.log.params.pages_per_block {
         let page = volume.log.params.page(block, index);
-        let found = volume.log.pages.flash.medium.read_proved(page).map_err(device)?;
+        let found = volume.log.pages.medium_mut().read_proved(page).map_err(device)?;
         let tag = found.and_then(|found| Tag::of(&found, &volume.log.params.tags));
         if tag.is_some_and(|tag| is_it(volume, &tag)) {
             return Ok(true);
@@ -150,16 +149,16 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
     };
     let heads = superblock.policies.heads(&params);
     let params = superblock.params(params)?;
-    let mut flash = Flash::new(nand, &params);
+    let mut medium = Medium::new(nand, params.shape);
     let has_anchor = roots.is_some();
     let roots = match roots {
         Some(mut roots) => {
-            roots.find_record(&mut flash.medium, params.shape).map_err(device)?;
+            roots.find_record(&mut medium, params.shape).map_err(device)?;
             roots
         }
         None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
     };
-    let log = Pages::new(flash, params, heads.into());
+    let log = Pages::new(medium, params, heads.into());
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
     volume.log.status.read_only = true;
     Ok((volume, has_anchor))
@@ -203,10 +202,11 @@ fn find_packing(nand: &mut (dyn Nand + Send), params: &Params, parity: u8) -> Re
 
 impl<'c> Repair<'c> {
     /// A repair that has found nothing yet.
-    fn of(volume: Volume<'c>) -> Repair<'c> {
+    fn of(Volume { log, files, .. }: Volume<'c>) -> Repair<'c> {
         Repair {
-            live: vec![0; volume.log.params.blocks as usize],
-            volume,
+            live: vec![0; log.params.blocks as usize],
+            log,
+            files,
             nodes: BTreeMap::new(),
             scan: None,
             tree: Tree::default(),
@@ -225,34 +225,11 @@ impl<'c> Repair<'c> {
         self.adopt_all()?;
         self.count_blocks()?;
         self.mend_names()?;
+        let Repair { log, files, found, .. } = self;
         if !is_dry {
-            self.write()?;
+            write(&mut Volume { log, files, names: Names::default() })?;
         }
-        Ok(self.found)
-    }
-
-    /// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
-    fn write(&mut self) -> Result<()> {
-        let volume = &mut self.volume;
-        let (there, want) = (volume.log.pages.window.len(), volume.room().checkpoint_blocks(0) as usize);
-        if there < want {
-            let text = format!(
-                "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
-                 was changed; copy off what can be read"
-            );
-            return Err(FsError::new(Errno::NoSpace, text));
-        }
-        volume.log.status.read_only = false;
-        volume.log.pages.repair_epoch();
-        volume.log.move_newest(&mut volume.files)?;
-        volume.log.write_everything(&mut volume.files)?;
-        volume.log.keep_written(&mut volume.files)?;
-        // A scan of tags believes the pages of a repair once this one, which ends them, is there.
-        let nothing = NameRecord::default().encode();
-        volume.log.pages.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
-        let now = volume.files.now();
-        volume.log.program(&mut volume.files, META, Some(now))?;
-        volume.checkpoint(true)
+        Ok(found)
     }
 
     /// The sequence number of the newest checkpoint, if no anchor leads to its record, which the next repair has to
@@ -262,7 +239,7 @@ impl<'c> Repair<'c> {
         if !self.rehash {
             return Ok(None);
         }
-        let found = find_records(&mut self.volume.log.pages.flash.medium, |_| true).map_err(device)?;
+        let found = find_records(self.log.pages.medium_mut(), |_| true).map_err(device)?;
         let newest = found.first().map(|record| record.seq);
         let copies = || found.iter().filter(|record| Some(record.seq) == newest);
         copies().for_each(|record| self.before.need(record.block));
@@ -275,16 +252,16 @@ impl<'c> Repair<'c> {
         let is_known = self.before.seq.is_some();
         let mut lost = Vec::new();
         if is_known {
-            for nid in 1..self.volume.files.nodes.end() {
-                match self.volume.files.nodes.addr(&mut self.volume.log.pages, nid) {
-                    Ok(addr) if addr.is_stored() || self.volume.files.nodes.has(nid) => {
+            for nid in 1..self.files.nodes.end() {
+                match self.files.nodes.addr(&mut self.log.pages, nid) {
+                    Ok(addr) if addr.is_stored() || self.files.nodes.has(nid) => {
                         self.nodes.insert(nid, addr);
                     }
                     Ok(_) => {}
                     Err(_) => lost.push(nid),
                 }
                 if nid % 4096 == 0 {
-                    self.volume.trim();
+                    self.files.trim(&mut self.log);
                 }
             }
             if lost.is_empty() {
@@ -295,10 +272,10 @@ impl<'c> Repair<'c> {
             self.tell("table-page", text);
         }
         let record = self.find_record()?;
-        let mut scan = Scan::of(&mut self.volume, self.before.seq.or(record))?;
+        let mut scan = Scan::of(&mut self.log, self.before.seq.or(record))?;
         if record.is_some() && scan.is_outdated {
             // That record is left from an earlier checkpoint, and the newest cannot be read.
-            scan = Scan::of(&mut self.volume, None)?;
+            scan = Scan::of(&mut self.log, None)?;
         }
         if !is_known && scan.nodes.is_empty() {
             let text = "no page of the chip holds a node: there is no pumice file system to be found";
@@ -307,22 +284,45 @@ impl<'c> Repair<'c> {
         let in_table = |nid: &u32| is_known && lost.binary_search(nid).is_err();
         let rebuilt = scan.nodes.iter().filter(|(nid, _)| !in_table(nid));
         self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
-        self.volume.log.pages.seq = self.volume.log.pages.seq.max(scan.seq + SEQ_GAP);
+        self.log.pages.medium_mut().number_from(scan.seq + SEQ_GAP, 0);
         for (nid, addr) in &self.nodes {
-            self.volume.files.nodes.ids.avoid(*nid);
-            self.volume.files.nodes.set_addr(*nid, *addr);
+            self.files.nodes.ids.avoid(*nid);
+            self.files.nodes.set_addr(*nid, *addr);
         }
         for nid in scan.outdated.iter().filter(|nid| !in_table(nid)) {
             // An unreadable one is given up by a later walk.
-            let _ = self.volume.files.nodes.touch(&mut self.volume.log.pages, *nid);
+            let _ = self.files.nodes.touch(&mut self.log.pages, *nid);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
-        self.volume.files.replay_writes(&mut self.volume.log, &scan);
-        self.volume.files.replay_attributes(&mut self.volume.log, &scan);
-        for nid in self.volume.files.nodes.dirty_nids(None) {
+        self.files.replay_writes(&mut self.log, &scan);
+        self.files.replay_attributes(&mut self.log, &scan);
+        for nid in self.files.nodes.dirty_nids(None) {
             self.nodes.entry(nid).or_insert(Addr::NONE);
         }
         self.scan = Some(scan.without(&sure));
         Ok(())
     }
+}
+
+/// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
+fn write(volume: &mut Volume<'_>) -> Result<()> {
+    let (there, want) = (volume.log.pages.window().len(), volume.room().checkpoint_blocks(0) as usize);
+    if there < want {
+        let text = format!(
+            "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
+             was changed; copy off what can be read"
+        );
+        return Err(FsError::new(Errno::NoSpace, text));
+    }
+    volume.log.status.read_only = false;
+    volume.log.pages.repair_epoch();
+    volume.log.move_newest(&mut volume.files)?;
+    volume.log.write_everything(&mut volume.files)?;
+    volume.log.keep_written(&mut volume.files)?;
+    // A scan of tags believes the pages of a repair once this one, which ends them, is there.
+    let nothing = NameRecord::default().encode();
+    volume.log.pages.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
+    let now = volume.files.now();
+    volume.log.program(&mut volume.files, META, Some(now))?;
+    volume.checkpoint(true)
 }

@@ -66,8 +66,8 @@ impl Files {
         match (meaning, there) {
             (None, None) => return Ok(()),
             (None, Some(_)) => return self.dir_remove(log, *dir, name),
-            (Some((ino, kind)), None) => self.dir_insert(log, *dir, name, ino, kind)?,
-            (Some((ino, kind)), Some(_)) => self.dir_replace(log, *dir, name, ino, kind)?,
+            (Some((ino, kind)), None) => self.dir_insert(log, (*dir, name), (ino, kind))?,
+            (Some((ino, kind)), Some(_)) => self.dir_replace(log, (*dir, name), (ino, kind))?,
         }
         if let Some((ino, kind)) = meaning
             && !self.nodes.is_lost(ino)

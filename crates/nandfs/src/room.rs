@@ -74,7 +74,7 @@ impl<'a, 'c> Room<'a, 'c> {
     }
 
     pub(crate) fn has_room(&self, extra: usize) -> bool {
-        len32(self.log.pages.window.len()) >= self.blocks_needed(extra)
+        self.log.pages.spares() >= self.blocks_needed(extra)
     }
 
     pub(crate) fn out_of_room(&self, extra: usize) -> FsError {
@@ -82,16 +82,16 @@ impl<'a, 'c> Room<'a, 'c> {
             Errno::NoSpace,
             alloc::format!(
                 "no block can be reclaimed ({} of {} blocks in the window, {} free, {} candidates)",
-                self.log.pages.window.len(),
+                self.log.pages.spares(),
                 self.blocks_needed(extra),
-                self.log.blocks.free,
-                self.log.blocks.candidates.pool.len()
+                self.log.blocks.free(),
+                self.log.blocks.candidates()
             ),
         )
     }
 
     pub(crate) fn supply(&self) -> u32 {
-        self.log.blocks.free + len32(self.log.blocks.dying.len())
+        self.log.blocks.supply()
     }
 
     /// True if the window has room for survivors.
@@ -101,7 +101,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Blocks of the window beyond those that a call needs that writes so many bytes.
     pub(crate) fn spare_blocks(&self, extra: usize) -> u32 {
-        len32(self.log.pages.window.len()).saturating_sub(self.blocks_needed(extra))
+        self.log.pages.spares().saturating_sub(self.blocks_needed(extra))
     }
 
     /// True if cleaning is so far behind that it hastens.
@@ -183,7 +183,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Bytes that the host's disk has left for users; none if it cannot be full.
     pub(crate) fn host_room(&self) -> Result<Option<u64>> {
-        let room = host::room(&self.log.pages.flash.medium)?;
+        let room = host::room(self.log.pages.medium())?;
         Ok(room.map(|room| Call::Any.left(room, self.checkpoint_pages(0), self.log.params.payload)))
     }
 
@@ -248,7 +248,7 @@ impl<'a, 'c> Room<'a, 'c> {
     /// write. Half of the bytes that cleaning can reclaim are enough, if they are fewer.
     pub(crate) fn idle_stock(&self) -> u32 {
         let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.log.params.block_payload().into())));
-        let good = self.log.params.blocks - self.log.blocks.bad.min(self.log.params.blocks);
+        let good = self.log.params.blocks - self.log.blocks.bad().min(self.log.params.blocks);
         let dead =
             good.saturating_sub(in_blocks(self.live_bytes()) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
         let burst = 2 * in_blocks(self.free_bytes() / BURST_SHARE) + self.heads();
@@ -274,7 +274,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Bytes that users can fill in all.
     pub(crate) fn total_bytes(&self) -> u64 {
-        let good = self.log.params.blocks.saturating_sub(self.log.blocks.bad + self.reserved_blocks());
+        let good = self.log.params.blocks.saturating_sub(self.log.blocks.bad() + self.reserved_blocks());
         u64::from(good) * u64::from(self.log.params.usable_payload())
     }
 
@@ -282,7 +282,7 @@ impl<'a, 'c> Room<'a, 'c> {
     /// the dead space held back for it.
     pub(crate) fn is_at_end(&self) -> bool {
         let lent = u64::from((self.log.params.blocks / CLEANING_SHARE).max(4) / 2);
-        let is_short = self.log.blocks.bad > 0
+        let is_short = self.log.blocks.bad() > 0
             && self.used_bytes() > self.total_bytes() + lent * u64::from(self.log.params.block_payload());
         is_short || self.log.roots.are_at_last_block()
     }
@@ -323,7 +323,7 @@ impl<'a, 'c> Room<'a, 'c> {
 impl Files {
     /// Refuses a call that writes `extra` bytes of files if the host's disk is too full for it.
     pub(crate) fn check_host(&mut self, log: &mut Log<'_>, extra: usize, call: Call) -> Result<()> {
-        let Some(room) = host::room(&log.pages.flash.medium)? else { return Ok(()) };
+        let Some(room) = host::room(log.pages.medium())? else { return Ok(()) };
         self.nodes.measure();
         call.check(room, Room::of(log, self).checkpoint_pages(extra), self.params.payload)
     }

@@ -8,7 +8,7 @@ use alloc::{
 
 use pumice_flashlog::{Anchor, PAIRING_BITS};
 use pumice_media::{Geometry, Pairing};
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, FsError, Result};
 
 use crate::codec::{Put, Reader};
 use crate::error::Damage;
@@ -93,7 +93,7 @@ impl Superblock {
     }
 
     /// The fields of an anchor; an error if this code must not touch the volume.
-    pub(crate) fn of(anchor: &Anchor, geometry: &Geometry, pairing: Pairing) -> Result<Superblock, FsError> {
+    pub(crate) fn of(anchor: &Anchor, geometry: &Geometry, pairing: Pairing) -> Result<Superblock> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
         if anchor.version != VERSION {
             return refuse(format!("format version {}, this program knows {VERSION}", anchor.version));
@@ -152,7 +152,7 @@ impl Superblock {
     }
 
     /// The shape of the volume on a chip of this one.
-    pub(crate) fn params(&self, chip: Params) -> Result<Params, FsError> {
+    pub(crate) fn params(&self, chip: Params) -> Result<Params> {
         let heads = self.policies.heads(&chip);
         let params = chip.protected(self.parity_pages, self.fsync_protection, heads)?;
         if self.compression.is_some() { params.packing() } else { Ok(params) }

@@ -243,8 +243,8 @@ impl Surveyor<'_, '_> {
                 // The first page of such a block may not be readable; a block of other pages brings nothing back. One whose
                 // erase failed is none.
                 Header::Unknown(_)
-                    if self.pages.flash.next_programmed(spare.block, 1)?.is_some()
-                        && !self.pages.flash.is_bad(spare.block)? =>
+                    if self.pages.next_programmed(spare.block, 1)?.is_some()
+                        && !self.pages.is_bad(spare.block)? =>
                 {
                     copies.push(spare.block);
                 }
@@ -266,7 +266,7 @@ impl Surveyor<'_, '_> {
             return Ok(header);
         }
         let first = self.params.page(block, 0);
-        let found = self.pages.flash.medium.read_proved(first).map_err(device)?;
+        let found = self.pages.medium_mut().read_proved(first).map_err(device)?;
         let found = found.filter(|found| found.tag.seq >= since);
         Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
     }
@@ -274,11 +274,11 @@ impl Surveyor<'_, '_> {
     /// Kind and sequence number of the first telling page of a block: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
         let (mut silent, mut next) = (0, 0);
-        while let Some((index, mut found)) = self.pages.flash.next_programmed(block, next)? {
+        while let Some((index, mut found)) = self.pages.next_programmed(block, next)? {
             if index > 0 && self.params.copy_blocks > 0 {
                 // Copies of parity have no tag, and a chance likeness of one must not be believed.
                 let page = self.params.page(block, index);
-                found = self.pages.flash.medium.look_proved(page).map_err(device)?;
+                found = self.pages.medium_mut().look_proved(page).map_err(device)?;
             }
             if let Some((kind, seq)) = found {
                 return Ok(Header::Known(kind, seq));
@@ -290,7 +290,7 @@ impl Surveyor<'_, '_> {
 
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
         let before = self.params.page(block, index.saturating_sub(1));
-        match self.pages.flash.peek(before)? {
+        match self.pages.peek(before)? {
             Peek::Programmed(header) => Ok(header.and_then(|(kind, _)| LogKind::from_bits(kind))),
             Peek::Erased => Ok(None),
         }
@@ -300,10 +300,10 @@ impl Surveyor<'_, '_> {
     fn scan(&mut self, block: u32, index: u32, survey: &mut Survey) -> Result<()> {
         let mut next = index;
         let (mut unread, mut is_aside) = (Vec::new(), None);
-        while let Some((index, _)) = self.pages.flash.next_programmed(block, next)? {
+        while let Some((index, _)) = self.pages.next_programmed(block, next)? {
             next = index + 1;
             let page = self.params.page(block, index);
-            let Ok(found) = self.pages.flash.read(page) else {
+            let Ok(found) = self.pages.read_page(page) else {
                 survey.unread.push(page);
                 unread.push(index);
                 continue;
@@ -349,12 +349,12 @@ impl Surveyor<'_, '_> {
 
     /// Adds a block without a page that tells anything, though a later one of the window was written to: it was, too.
     fn add_silent(&mut self, block: u32, survey: &mut Survey) -> Result<()> {
-        if self.pages.flash.is_bad(block)? {
+        if self.pages.is_bad(block)? {
             return Ok(());
         }
         let mut unread = Vec::new();
         while let Some((index, _)) =
-            self.pages.flash.next_programmed(block, unread.last().map_or(0, |at| at + 1))?
+            self.pages.next_programmed(block, unread.last().map_or(0, |at| at + 1))?
         {
             unread.push(index);
         }
@@ -369,14 +369,14 @@ impl Surveyor<'_, '_> {
         let (mut low, mut high) = (index, self.params.pages_per_block);
         while low < high {
             let middle = u32::midpoint(low, high);
-            match self.pages.flash.next_programmed(block, middle)? {
+            match self.pages.next_programmed(block, middle)? {
                 None => high = middle,
                 Some((found, _)) => low = found + 1,
             }
         }
         for index in (index..low).rev() {
             let page = self.params.page(block, index);
-            match self.pages.flash.medium.read(page) {
+            match self.pages.medium_mut().read(page) {
                 Ok(found) => {
                     survey.seq = survey.seq.max(found.tag.seq.max(since));
                     if found.tag.seq >= since {

@@ -6,7 +6,7 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_vfs::FsError;
+use pumice_vfs::Result;
 
 use crate::addr::Addr;
 use crate::codec::len32;
@@ -111,12 +111,12 @@ impl<const E: usize> Table<E> {
         self.cache.retain(|place, page| page.used > oldest || dirty.contains(place));
     }
 
-    fn desc(&self, level: u8, index: u32) -> Desc {
+    fn desc(&self, (level, index): (u8, u32)) -> Desc {
         desc(self.kind, u32::from(level), index, self.page_bytes as usize)
     }
 
     /// The entry at `key`.
-    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, key: u32) -> Result<[u8; E], FsError> {
+    pub(crate) fn get(&mut self, pages: &mut Pages<'_>, key: u32) -> Result<[u8; E]> {
         if let Some(entry) = self.overlay.get(&key) {
             return Ok(*entry);
         }
@@ -125,7 +125,7 @@ impl<const E: usize> Table<E> {
         }
         let (leaf, slot) = (key / self.per_leaf(), key % self.per_leaf());
         let start = slot as usize * E;
-        let page = self.page(pages, 0, leaf)?;
+        let page = self.page(pages, (0, leaf))?;
         let entry =
             page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
         Ok(entry.unwrap_or([0; E]))
@@ -133,9 +133,9 @@ impl<const E: usize> Table<E> {
 
     /// Keys on a page of the lowest level with all zeros in their entries, as of the last write of changes to the
     /// pages.
-    pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>, FsError> {
+    pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>> {
         let first = index.saturating_mul(self.per_leaf());
-        let used: Vec<u32> = match self.page(pages, 0, index)? {
+        let used: Vec<u32> = match self.page(pages, (0, index))? {
             Some(bytes) => used_in::<E>(bytes).collect(),
             None => Vec::new(),
         };
@@ -155,7 +155,7 @@ impl<const E: usize> Table<E> {
             let Some(last) = at.checked_sub(1).filter(|_| at > changed) else { break };
             let index = last / self.per_leaf();
             let first = index * self.per_leaf();
-            let used: Vec<u32> = match self.page(pages, 0, index) {
+            let used: Vec<u32> = match self.page(pages, (0, index)) {
                 Ok(Some(bytes)) => used_in::<E>(bytes).collect(),
                 Ok(None) => Vec::new(),
                 // The keys in use there are unknown.
@@ -179,45 +179,40 @@ impl<const E: usize> Table<E> {
     }
 
     /// A page of the table, read if need be; `None` where none was ever written.
-    pub(crate) fn page(
-        &mut self,
-        pages: &mut Pages<'_>,
-        level: u8,
-        index: u32,
-    ) -> Result<Option<&mut Vec<u8>>, FsError> {
+    pub(crate) fn page(&mut self, pages: &mut Pages<'_>, at: (u8, u32)) -> Result<Option<&mut Vec<u8>>> {
         self.tick += 1;
-        if !self.cache.contains_key(&(level, index)) {
-            let addr = self.addr_of(pages, level, index)?;
+        if !self.cache.contains_key(&at) {
+            let addr = self.addr_of(pages, at)?;
             if !addr.is_stored() {
                 return Ok(None);
             }
-            let bytes = pages.read(addr, &self.desc(level, index), <[u8]>::to_vec)?;
-            self.cache.insert((level, index), Cached { bytes, used: 0 });
+            let bytes = pages.read(addr, &self.desc(at), <[u8]>::to_vec)?;
+            self.cache.insert(at, Cached { bytes, used: 0 });
         }
         let tick = self.tick;
-        Ok(self.cache.get_mut(&(level, index)).map(|page| {
+        Ok(self.cache.get_mut(&at).map(|page| {
             page.used = tick;
             &mut page.bytes
         }))
     }
 
     /// The same, made of zeros if none was ever written.
-    fn page_or_new(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<&mut Vec<u8>, FsError> {
-        self.page(pages, level, index)?;
+    fn page_or_new(&mut self, pages: &mut Pages<'_>, at: (u8, u32)) -> Result<&mut Vec<u8>> {
+        self.page(pages, at)?;
         let (length, used) = (self.page_bytes as usize, self.tick);
-        let page = self.cache.entry((level, index));
+        let page = self.cache.entry(at);
         Ok(&mut page.or_insert_with(|| Cached { bytes: vec![0; length], used }).bytes)
     }
 
     /// The place of a page on the chip.
-    pub(crate) fn addr_of(&mut self, pages: &mut Pages<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr_of(&mut self, pages: &mut Pages<'_>, (level, index): (u8, u32)) -> Result<Addr> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
             let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
             return Ok(root.copied().unwrap_or(Addr::NONE));
         }
         let (parent, start) = self.parent_slot(index);
-        let page = self.page(pages, level + 1, parent)?;
+        let page = self.page(pages, (level + 1, parent))?;
         let raw = page.and_then(|bytes| bytes.get(start..start + 8)).and_then(|raw| raw.try_into().ok());
         Ok(raw.map_or(Addr::NONE, |raw| Addr::from_u64(u64::from_le_bytes(raw))))
     }
@@ -227,13 +222,8 @@ impl<const E: usize> Table<E> {
     }
 
     /// Notes a page's place; its parent becomes dirty.
-    pub(crate) fn set_addr(
-        &mut self,
-        pages: &mut Pages<'_>,
-        level: u8,
-        index: u32,
-        addr: Addr,
-    ) -> Result<(), FsError> {
+    pub(crate) fn set_addr(&mut self, pages: &mut Pages<'_>, at: (u8, u32), addr: Addr) -> Result<()> {
+        let (level, index) = at;
         if level + 1 >= self.height {
             if let Some(root) = self.roots.get_mut(index as usize) {
                 *root = addr;
@@ -241,7 +231,7 @@ impl<const E: usize> Table<E> {
             return Ok(());
         }
         let (parent, start) = self.parent_slot(index);
-        put(self.page_or_new(pages, level + 1, parent)?, start, &addr.to_u64().to_le_bytes());
+        put(self.page_or_new(pages, (level + 1, parent))?, start, &addr.to_u64().to_le_bytes());
         self.dirty.insert((level + 1, parent));
         Ok(())
     }
@@ -262,20 +252,20 @@ impl<const E: usize> Table<E> {
     }
 
     /// Takes over a page that will be written again; returns its old place.
-    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+    pub(crate) fn detach(&mut self, pages: &mut Pages<'_>, place: (u8, u32)) -> Result<Addr> {
         let (level, index) = place;
-        let old = self.addr_of(pages, level, index)?;
+        let old = self.addr_of(pages, (level, index))?;
         if old.is_stored() {
-            self.page(pages, level, index)?;
+            self.page(pages, (level, index))?;
             self.dirty.insert(place);
-            self.set_addr(pages, level, index, Addr::NONE)?;
+            self.set_addr(pages, (level, index), Addr::NONE)?;
         }
         Ok(old)
     }
 
     /// Puts the overlay into the pages in memory and makes the table high enough for it. Entries of unreadable pages
     /// stay in the overlay.
-    pub(crate) fn absorb_overlay(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
+    pub(crate) fn absorb_overlay(&mut self, pages: &mut Pages<'_>) -> Result<()> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
         let Some((highest, _)) = entries.last().copied() else { return Ok(()) };
@@ -284,7 +274,7 @@ impl<const E: usize> Table<E> {
         }
         for (key, entry) in entries {
             let (leaf, start) = (key / self.per_leaf(), (key % self.per_leaf()) as usize * E);
-            let Ok(page) = self.page_or_new(pages, 0, leaf) else {
+            let Ok(page) = self.page_or_new(pages, (0, leaf)) else {
                 self.overlay.insert(key, entry);
                 continue;
             };
@@ -295,13 +285,13 @@ impl<const E: usize> Table<E> {
     }
 
     /// Adds a level: the pages under the roots hang under its first page from now on.
-    fn grow(&mut self, pages: &mut Pages<'_>) -> Result<(), FsError> {
+    fn grow(&mut self, pages: &mut Pages<'_>) -> Result<()> {
         let none = vec![Addr::NONE; self.roots.len()];
         let old = core::mem::replace(&mut self.roots, none);
         self.height += 1;
         if let Some(below) = self.height.checked_sub(2) {
             for (index, addr) in (0..).zip(old) {
-                self.set_addr(pages, below, index, addr)?;
+                self.set_addr(pages, (below, index), addr)?;
             }
         }
         Ok(())
@@ -309,10 +299,10 @@ impl<const E: usize> Table<E> {
 
     /// The next page to write, lowest level first. An empty one has no bytes and is not written: it lies nowhere from
     /// here on.
-    pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>, FsError> {
+    pub(crate) fn next_dirty(&mut self, pages: &mut Pages<'_>) -> Result<Option<Page>> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
-        let desc = self.desc(level, index);
-        let mut bytes = self.page_or_new(pages, level, index)?.clone();
+        let desc = self.desc((level, index));
+        let mut bytes = self.page_or_new(pages, (level, index))?.clone();
         if bytes.iter().all(|byte| *byte == 0) {
             self.cache.remove(&(level, index));
             bytes.clear();
@@ -322,7 +312,7 @@ impl<const E: usize> Table<E> {
 
     /// Takes a level away that leads to no more pages than there are roots; returns the address of the only root's
     /// page. Nothing may wait to be written.
-    pub(crate) fn lower(&mut self, pages: &mut Pages<'_>) -> Result<Option<Addr>, FsError> {
+    pub(crate) fn lower(&mut self, pages: &mut Pages<'_>) -> Result<Option<Addr>> {
         debug_assert!(!self.is_dirty(), "pages of the table wait to be written");
         let Some((top, others)) = self.roots.split_first().filter(|_| self.height > 0) else {
             return Ok(None);
@@ -332,7 +322,7 @@ impl<const E: usize> Table<E> {
             return Ok(None);
         }
         let mut roots = vec![Addr::NONE; self.roots.len()];
-        if let Some(bytes) = self.page(pages, level, 0)? {
+        if let Some(bytes) = self.page(pages, (level, 0))? {
             let (addresses, _) = bytes.as_chunks();
             let (kept, rest) = addresses.split_at(roots.len().min(addresses.len()));
             if rest.iter().any(|raw| *raw != [0; POINTER as usize]) {

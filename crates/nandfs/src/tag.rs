@@ -120,15 +120,8 @@ pub(crate) enum LogKind {
 
 impl LogKind {
     pub(crate) fn from_bits(bits: u8) -> Option<LogKind> {
-        Some(match bits {
-            3 => LogKind::Meta,
-            4 => LogKind::Sync,
-            5 => LogKind::Data,
-            6 => LogKind::Unpromised,
-            8 => LogKind::Aside,
-            9 => LogKind::Repair,
-            _ => return None,
-        })
+        use LogKind::{Aside, Data, Meta, Repair, Sync, Unpromised};
+        [Meta, Sync, Data, Unpromised, Aside, Repair].into_iter().find(|kind| *kind as u8 == bits)
     }
 
     /// True for pages that recovery reads one by one, and counts by their turn.
@@ -179,16 +172,8 @@ impl ChunkKind {
     }
 
     fn from_bits(bits: u8) -> Option<ChunkKind> {
-        Some(match bits {
-            1 => ChunkKind::Data,
-            2 => ChunkKind::Node,
-            3 => ChunkKind::NodeTable,
-            4 => ChunkKind::BlockTable,
-            5 => ChunkKind::Names,
-            6 => ChunkKind::Packed,
-            7 => ChunkKind::Rest,
-            _ => return None,
-        })
+        use ChunkKind::{BlockTable, Data, Names, Node, NodeTable, Packed, Rest};
+        [Data, Node, NodeTable, BlockTable, Names, Packed, Rest].into_iter().find(|kind| *kind as u8 == bits)
     }
 }
 

@@ -50,44 +50,9 @@ impl<'c> Volume<'c> {
             + (self.files.pending.len() + self.files.held.len()) * 16
     }
 
-    /// Memory that waits to be written, in bytes.
-    fn unwritten(&self) -> usize {
-        let nodes = self.files.nodes.dirty() * (self.log.params.fanout() as usize * 8 + 200);
-        let tables = (self.files.nodes.table.overlay.len() + self.log.blocks.table.overlay.len()) * 40;
-        nodes + tables + self.files.cache.dirty_bytes()
-    }
-
-    /// An eighth of the memory left for droppable data.
-    fn share(&self) -> usize {
-        self.files.memory.budget.saturating_sub(self.unwritten()).max(self.files.memory.budget / 4) / 8
-    }
-
-    /// Brings the caches back into the budget.
-    pub(crate) fn trim(&mut self) {
-        let share = self.share();
-        self.files.nodes.trim(self.files.memory.budget / 8 * 3);
-        self.files.nodes.table.trim(share);
-        self.log.blocks.table.trim(share);
-        self.files.cache.trim(self.files.cache.dirty_bytes() + share * 2);
-        self.log.pages.flash.medium.set_kept(share / 2 / self.log.params.payload as usize);
-    }
-
-    /// True if some cache holds more droppable data than its share.
-    pub(crate) fn is_bloated(&self) -> bool {
-        let share = self.share();
-        self.files.cache.clean_bytes() > share * 2
-            || self.files.nodes.table.cached_bytes() > share
-            || self.log.blocks.table.cached_bytes() > share
-    }
-
-    /// True if unwritten changes take more than their share of memory.
-    pub(crate) fn is_laden(&self) -> bool {
-        self.unwritten() > self.files.memory.budget / 4 * 3
-    }
-
     /// The chip, given back.
     pub(crate) fn into_chip(self) -> AnyChip<'c> {
-        self.log.pages.flash.medium.into_chip()
+        self.log.pages.into_chip()
     }
 
     /// True if anything changed since the last checkpoint.
@@ -97,6 +62,50 @@ impl<'c> Volume<'c> {
             || self.files.cache.dirty_bytes() > 0
             || self.log.pages.scan_pages() > 0
             || !self.files.pending.is_empty()
+    }
+}
+
+impl Files {
+    /// Keeps the caches within their budget; runs before any call.
+    pub(crate) fn look(&mut self, log: &mut Log<'_>) {
+        if self.memory.begin_call() || self.is_bloated(log) {
+            self.trim(log);
+        }
+    }
+
+    /// Memory that waits to be written, in bytes.
+    fn unwritten(&self, log: &Log<'_>) -> usize {
+        let nodes = self.nodes.dirty() * (log.params.fanout() as usize * 8 + 200);
+        let tables = (self.nodes.table.overlay.len() + log.blocks.table.overlay.len()) * 40;
+        nodes + tables + self.cache.dirty_bytes()
+    }
+
+    /// An eighth of the memory left for droppable data.
+    fn share(&self, log: &Log<'_>) -> usize {
+        self.memory.budget().saturating_sub(self.unwritten(log)).max(self.memory.budget() / 4) / 8
+    }
+
+    /// Brings the caches back into the budget.
+    pub(crate) fn trim(&mut self, log: &mut Log<'_>) {
+        let share = self.share(log);
+        self.nodes.trim(self.memory.budget() / 8 * 3);
+        self.nodes.table.trim(share);
+        log.blocks.table.trim(share);
+        self.cache.trim(self.cache.dirty_bytes() + share * 2);
+        log.pages.medium_mut().set_kept(share / 2 / log.params.payload as usize);
+    }
+
+    /// True if some cache holds more droppable data than its share.
+    fn is_bloated(&self, log: &Log<'_>) -> bool {
+        let share = self.share(log);
+        self.cache.clean_bytes() > share * 2
+            || self.nodes.table.cached_bytes() > share
+            || log.blocks.table.cached_bytes() > share
+    }
+
+    /// True if unwritten changes take more than their share of memory.
+    pub(crate) fn is_laden(&self, log: &Log<'_>) -> bool {
+        self.unwritten(log) > self.memory.budget() / 4 * 3
     }
 }
 

@@ -23,7 +23,7 @@ impl Log<'_> {
         if !self.leveler.is_its_turn(self.pages.taken().blocks) {
             return Ok(());
         }
-        let Some(Spare { block, erased }) = self.pages.window.front().copied() else { return Ok(()) };
+        let Some(Spare { block, erased }) = self.pages.window().front().copied() else { return Ok(()) };
         // One that was erased ahead counts as it was before.
         let worn = self.usage(block)?.erases.saturating_sub(erased.into());
         for _ in 0..LOOK {
@@ -44,7 +44,7 @@ impl Log<'_> {
             return Ok(());
         }
         self.leveler.forget();
-        self.blocks.candidates.pool.remove(block);
+        self.blocks.withdraw(block);
         let view = self.blocks.view(&usage);
         self.cleaner.moving = Some(self.start_move(files, block, Reason::Wear, view)?);
         Ok(())
@@ -69,7 +69,7 @@ impl Volume<'_> {
                 (sum, count) = (sum + u64::from(usage.erases), count + 1);
             }
             if block % 4096 == 0 {
-                self.trim();
+                self.files.trim(&mut self.log);
             }
         }
         let mean = sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok());

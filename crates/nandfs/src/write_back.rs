@@ -31,7 +31,9 @@ impl Files {
             (false, true) => SYNC,
             (false, false) => log.user_head(ino, index, old)?,
         };
-        log.blocks.clock = log.blocks.clock.wrapping_add(u32::from(!is_dir));
+        if !is_dir {
+            log.blocks.tick();
+        }
         let tail = self.tail_of(index, file_size);
         let partial = !is_dir && (1..bytes.len()).contains(&tail);
         // Behind a short chunk no whole block fits in its page; fsync ends the page there anyway.

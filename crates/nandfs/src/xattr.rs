@@ -55,6 +55,16 @@ impl Files {
         if sound { Ok(inode) } else { Err(Damage::Xattr(ino).into()) }
     }
 
+    /// Adds an inode with this content, or leaves nothing of it.
+    pub(crate) fn add_filled(&mut self, log: &mut Log<'_>, inode: Inode, content: &[u8]) -> Result<u32> {
+        let ino = self.add_inode(log, inode)?;
+        if let Err(error) = self.write_file(log, ino, 0, content) {
+            self.destroy(log, ino)?;
+            return Err(error);
+        }
+        Ok(ino)
+    }
+
     /// Takes an inode away with all that belongs to it.
     pub(crate) fn destroy(&mut self, log: &mut Log<'_>, ino: u32) -> Result<()> {
         self.cache.discard(ino, 0, u32::MAX);
@@ -97,12 +107,8 @@ impl Files {
         }
         // The new list is whole before the old one goes: a full volume leaves everything as it was.
         self.claim(log, 2 * u64::from(self.params.node))?;
-        let fresh =
-            self.add_inode(log, Inode { kind: FileKind::File, ..Inode::directory(ino, 0, 1, now) })?;
-        if let Err(error) = self.write_file(log, fresh, 0, &bytes) {
-            self.destroy(log, fresh)?;
-            return Err(error);
-        }
+        let hidden = Inode { kind: FileKind::File, ..Inode::directory(ino, 0, 1, now) };
+        let fresh = self.add_filled(log, hidden, &bytes)?;
         self.destroy_hidden(log, ino)?;
         let inode = self.inode_mut(log, ino)?;
         (inode.xattr, inode.xattr_ino, inode.ctime) = (Vec::new(), fresh, now);

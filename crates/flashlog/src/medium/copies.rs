@@ -9,11 +9,12 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 
 use pumice_ecc::Repair;
-use pumice_media::{Nand, NandError};
+use pumice_media::Nand;
 
 use super::parity::taken;
 use super::partial::{Partial, Runs, push};
 use super::{Medium, Page};
+use crate::Result;
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{CHECK, of_word, word_bytes};
 use crate::tag::{Tag, header_check, proves};
@@ -62,7 +63,7 @@ impl Medium<'_> {
 
     /// Programs a copy of the parity of a block, so far, as number so many in another block; copies there come in
     /// order.
-    pub fn program_copy(&mut self, block: u32, (other, number): (u32, u32)) -> Result<(), NandError> {
+    pub fn program_copy(&mut self, block: u32, (other, number): (u32, u32)) -> Result<()> {
         let shape = self.shape;
         debug_assert!(number < shape.copies(), "copy {number} of {}", shape.copies());
         let Some(stripe) = self.stripes.of(block) else { return Ok(()) };
@@ -90,7 +91,7 @@ impl Medium<'_> {
     /// Brings back an unreadable superpage, from the others of its block and a copy of their parity. Newer copies are
     /// tried first; one of an earlier life of the block brings nothing back that proves itself. Costs a look at each
     /// copy, and for each likely one a read of it and of the superpages it covers.
-    pub(super) fn rebuild_by_copy(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+    pub(super) fn rebuild_by_copy(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
         if !self.copied.contains(&block) || self.stripes.of(block).is_some() {
@@ -137,7 +138,7 @@ impl Medium<'_> {
     }
 
     /// The marks of a copy that can be read.
-    fn marks(&mut self, (block, first): Place) -> Result<Vec<u8>, NandError> {
+    fn marks(&mut self, (block, first): Place) -> Result<Vec<u8>> {
         let mut marks = Vec::new();
         for index in first..first + self.shape.parity() {
             marks.extend(match self.read_start((block, index))? {
@@ -149,7 +150,7 @@ impl Medium<'_> {
     }
 
     /// The mark of a superpage that lacks codewords, if its own can be read.
-    fn mark_by_codeword(&mut self, place: Place) -> Result<Option<u8>, NandError> {
+    fn mark_by_codeword(&mut self, place: Place) -> Result<Option<u8>> {
         let shape = self.shape;
         let (part, head) = match shape.tag_place() {
             TagPlace::Page => (shape.parts() - 1, shape.chip_page_bytes() - shape.head_bytes()),
@@ -163,7 +164,7 @@ impl Medium<'_> {
     }
 
     /// A copy, as far as it can be read.
-    fn partial_copy(&mut self, (block, first): Place) -> Result<Vec<Partial>, NandError> {
+    fn partial_copy(&mut self, (block, first): Place) -> Result<Vec<Partial>> {
         (first..first + self.shape.parity()).map(|index| self.partial_parity((block, index))).collect()
     }
 
@@ -174,7 +175,7 @@ impl Medium<'_> {
         (block, wanted): Place,
         known: &[Partial],
         copy: &[Partial],
-    ) -> Result<Vec<(u32, Arc<Page>)>, NandError> {
+    ) -> Result<Vec<(u32, Arc<Page>)>> {
         let shape = self.shape;
         let parity = shape.parity();
         let proved = |index, word| {

@@ -5,12 +5,13 @@ use alloc::{vec, vec::Vec};
 use pumice_media::{Nand, NandError};
 
 use super::{Fault, Look, Medium, Peek};
+use crate::Result;
 use crate::shape::{Place, TagPlace};
 use crate::tag::{Tag, is_erased, read_header};
 
 impl Medium<'_> {
     /// Looks at the start of a tag with a single read of the chip.
-    pub fn peek(&mut self, page: u32) -> Result<Peek, NandError> {
+    pub fn peek(&mut self, page: u32) -> Result<Peek> {
         Ok(match self.read_start(self.shape.place(page))? {
             Some(start) if is_erased(&start) => Peek::Erased,
             Some(start) if self.shape.tag_place() != TagPlace::Proof => Peek::Programmed(read_header(&start)),
@@ -19,7 +20,7 @@ impl Medium<'_> {
     }
 
     /// The start of a head, with a single read of the chip; `None` if ECC gives up on it.
-    pub(super) fn read_start(&mut self, place: Place) -> Result<Option<Vec<u8>>, NandError> {
+    pub(super) fn read_start(&mut self, place: Place) -> Result<Option<Vec<u8>>> {
         let shape = self.shape;
         let mut spare = vec![0; shape.chip_spare_bytes()];
         let read = if shape.tag_place() == TagPlace::Page {
@@ -39,7 +40,7 @@ impl Medium<'_> {
 
     /// The next programmed superpage of a block, from `index` on, with the result of a look at it. Pages that may have
     /// been passed over are stepped over; the first of a block never is.
-    pub fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, NandError> {
+    pub fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>> {
         let reach = if index == 0 { 1 } else { self.reach };
         for index in index..self.shape.pages().min(index.saturating_add(reach)) {
             if let Peek::Programmed(look) = self.peek(self.shape.page(block, index))? {
@@ -49,7 +50,7 @@ impl Medium<'_> {
         Ok(None)
     }
 
-    pub(super) fn read_spare(&mut self, place: Place, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
+    pub(super) fn read_spare(&mut self, place: Place, part: u32, spare: &mut [u8]) -> Result<()> {
         let (block, _) = place;
         self.sampler.read(block);
         let outcome = self.nand.read_spare(self.shape.chip_page_at(place, part), spare)?;
@@ -89,11 +90,7 @@ impl Medium<'_> {
     }
 
     /// Kind and sequence number of a superpage that is read whole and proves itself without the help of parity.
-    pub fn look_proved(&mut self, page: u32) -> Result<Look, NandError> {
-        match self.prove_raw(page) {
-            Ok((found, _)) => Ok(Some((found.tag.kind, found.tag.seq))),
-            Err(Fault::Chip(error)) => Err(error),
-            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
-        }
+    pub fn look_proved(&mut self, page: u32) -> Result<Look> {
+        Ok(Fault::readable(self.prove_raw(page))?.map(|(found, _)| (found.tag.kind, found.tag.seq)))
     }
 }

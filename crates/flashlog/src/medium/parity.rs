@@ -4,10 +4,11 @@ use alloc::{sync::Arc, vec, vec::Vec};
 use core::ops::Range;
 
 use pumice_ecc::{MOST_PARITY, Repair};
-use pumice_media::{Nand, NandError};
+use pumice_media::Nand;
 
 use super::partial::{Part, Partial, Runs, push};
 use super::{Fault, Medium, Page, RawPage};
+use crate::Result;
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{of_word, word, word_bytes};
 use crate::tag::{Tag, proves, seal};
@@ -21,7 +22,7 @@ struct Known {
 impl Medium<'_> {
     /// Programs a superpage that counts for the parity of its block; they come in order, the first one first. Without
     /// parity this is [`Medium::program`].
-    pub fn program_counted(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
+    pub fn program_counted(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<()> {
         let shape = self.shape;
         let mut head = tag.encode(&shape);
         seal(&shape, page, payload, &mut head);
@@ -34,7 +35,7 @@ impl Medium<'_> {
 
     /// Programs the parity of a block, which is not filled any further. If that fails, it stays in memory until the block is
     /// erased or marked bad.
-    pub fn program_parity(&mut self, block: u32) -> Result<(), NandError> {
+    pub fn program_parity(&mut self, block: u32) -> Result<()> {
         let shape = self.shape;
         for (index, bytes) in (shape.pages()..).zip(self.stripes.end(&shape, block)) {
             let (payload, head) = of_word(&shape, bytes);
@@ -55,13 +56,13 @@ impl Medium<'_> {
     }
 
     /// True if all parity of a block that is not filled any more can be read. Always without parity.
-    pub fn has_parity(&mut self, block: u32) -> Result<bool, NandError> {
+    pub fn has_parity(&mut self, block: u32) -> Result<bool> {
         Ok(self.parity_of(block)?.words.iter().all(|known| known.word().is_some()))
     }
 
     /// The number of parity superpages by the first superpage of a block, if it proves itself, on a chip of which
     /// nothing is known. The medium's own shape has none.
-    pub fn proven_parity(&mut self, block: u32) -> Result<Option<u32>, NandError> {
+    pub fn proven_parity(&mut self, block: u32) -> Result<Option<u32>> {
         let plain = self.shape;
         let RawPage { payload, head, readable, .. } = self.read_raw(plain.page(block, 0))?;
         if !readable {
@@ -79,7 +80,7 @@ impl Medium<'_> {
     }
 
     /// The parity of a block: from memory while it is being filled, else from the chip.
-    fn parity_of(&mut self, block: u32) -> Result<Known, NandError> {
+    fn parity_of(&mut self, block: u32) -> Result<Known> {
         let shape = self.shape;
         if let Some(stripe) = self.stripes.of(block) {
             let words = stripe.words().map(|word| Partial::whole(word.to_vec())).collect();
@@ -91,7 +92,7 @@ impl Medium<'_> {
     }
 
     /// A superpage that does not count for parity if it proves nothing.
-    pub(super) fn partial(&mut self, page: u32) -> Result<Partial, NandError> {
+    pub(super) fn partial(&mut self, page: u32) -> Result<Partial> {
         match self.prove_raw(page) {
             Ok((found, head)) => Ok(Partial::whole(word(&self.shape, &found.payload, &head))),
             Err(Fault::Erased(_)) => Ok(Partial::whole(vec![0; word_bytes(&self.shape)])),
@@ -102,7 +103,7 @@ impl Medium<'_> {
     }
 
     /// The same of a superpage of parity, which has no proof of its own.
-    pub(super) fn partial_parity(&mut self, place: Place) -> Result<Partial, NandError> {
+    pub(super) fn partial_parity(&mut self, place: Place) -> Result<Partial> {
         let RawPage { payload, head, readable, is_blank } = self.read_place(place)?;
         match (readable, is_blank) {
             (true, false) => Ok(Partial::whole(word(&self.shape, &payload, &head))),
@@ -111,7 +112,7 @@ impl Medium<'_> {
         }
     }
 
-    fn read_by_codeword(&mut self, place: Place) -> Result<Partial, NandError> {
+    fn read_by_codeword(&mut self, place: Place) -> Result<Partial> {
         let shape = self.shape;
         let mut parts = Vec::new();
         for part in 0..shape.parts() {
@@ -123,7 +124,7 @@ impl Medium<'_> {
     }
 
     /// Brings back an unreadable superpage, from the others of its block and their parity or a copy of it.
-    pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+    pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
         match self.rebuild_by_parity(page)? {
             Some(found) => Ok(Some(found)),
             None => self.rebuild_by_copy(page),
@@ -132,7 +133,7 @@ impl Medium<'_> {
 
     /// The same by the block's own parity, which takes a read of each other page. Others that are missing are kept, too.
     /// `None` if more is missing than there is parity.
-    fn rebuild_by_parity(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+    fn rebuild_by_parity(&mut self, page: u32) -> Result<Option<Arc<Page>>> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
         let parity = self.parity_of(block)?;
@@ -185,7 +186,7 @@ impl Medium<'_> {
         page: u32,
         parity: &Known,
         mut lost: Vec<Vec<Range<usize>>>,
-    ) -> Result<Option<Arc<Page>>, NandError> {
+    ) -> Result<Option<Arc<Page>>> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
         let it = self.partial(page)?;

@@ -7,6 +7,7 @@ use pumice_ecc::{Parity, Signature, Width};
 use pumice_media::NandError;
 
 use super::Medium;
+use crate::Result;
 use crate::shape::{Place, Shape, TagPlace};
 
 /// Bytes of a signature.
@@ -32,7 +33,7 @@ pub(super) fn signature(word: &[u8]) -> Vec<u8> {
 impl Medium<'_> {
     /// True if the signatures of a block that is not filled any more fit those of its parity. Reads each spare area,
     /// and no page. Only for shapes with signatures.
-    pub fn has_fitting_signatures(&mut self, block: u32) -> Result<bool, NandError> {
+    pub fn has_fitting_signatures(&mut self, block: u32) -> Result<bool> {
         let shape = self.shape;
         debug_assert!(shape.has_signatures(), "no signatures");
         let parity = Parity::new(shape.parity() as usize, SIGNATURE_BYTES);
@@ -56,7 +57,7 @@ impl Medium<'_> {
     }
 
     /// The signature at a place; `None` if ECC gives up on it.
-    fn read_signature(&mut self, place: Place) -> Result<Option<Vec<u8>>, NandError> {
+    fn read_signature(&mut self, place: Place) -> Result<Option<Vec<u8>>> {
         let mut spare = vec![0; self.shape.chip_spare_bytes()];
         match self.read_spare(place, self.shape.parts() - 1, &mut spare) {
             Ok(()) => Ok(Some(spare.split_off(spare.len() - SIGNATURE_BYTES))),

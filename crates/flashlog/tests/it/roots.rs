@@ -17,7 +17,6 @@ struct Counter {
     medium: Medium<'static>,
     /// The blocks that the newest record is in.
     held: Vec<u32>,
-    seq: u64,
     next_block: u32,
     number: u32,
     /// Gives one block at a time.
@@ -35,11 +34,6 @@ impl Keeper<'static> for Counter {
 
     fn medium(&mut self) -> &mut Medium<'static> {
         &mut self.medium
-    }
-
-    fn next_seq(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq
     }
 
     fn take_blocks(&mut self) -> Result<Taken, NandError> {
@@ -114,7 +108,6 @@ fn blank(chip: SimChip, place: TagPlace) -> (Counter, Roots) {
     let counter = Counter {
         medium: Medium::new(AnyChip::own(chip), shape),
         held: Vec::new(),
-        seq: 0,
         next_block: 3,
         number: 0,
         sparing: false,
@@ -133,13 +126,14 @@ fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
     let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
     // More numbers than a record takes.
     let seq = u64::from(number + 1) * 8;
-    Some((Counter { medium, held, seq, next_block, number, sparing: false, doubted: None }, roots))
+    medium.number_from(seq + 1, 0);
+    Some((Counter { medium, held, next_block, number, sparing: false, doubted: None }, roots))
 }
 
 /// Writes one more record.
 fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
     counter.number += 1;
-    counter.seq = counter.seq.max(u64::from(counter.number) * 8);
+    counter.medium.number_from(u64::from(counter.number) * 8 + 1, 0);
     if roots.find_ends(&mut counter.medium)? && counter.doubted.is_some() {
         counter.doubted = Some(DOUBTED);
     }
@@ -221,9 +215,9 @@ fn the_newest_number_of_the_roots_is_found() {
         let of_anchor = found.newest_seq();
         let shape = shape(&chip, TagPlace::Spare);
         found.find_record(&mut Medium::new(AnyChip::own(chip), shape), shape).unwrap().unwrap();
-        assert_eq!(found.newest_seq(), counter.seq, "{number}");
+        assert_eq!(found.newest_seq(), counter.medium.seq() - 1, "{number}");
         // Every fourth record needs an anchor, which is written behind it.
-        assert_eq!(of_anchor == counter.seq, number % 4 == 1, "{number}");
+        assert_eq!(of_anchor == counter.medium.seq() - 1, number % 4 == 1, "{number}");
     }
 }
 
@@ -263,7 +257,7 @@ fn a_copy_that_is_left_alone_is_written_once_more() {
             let (mut counter, mut roots) = mount(chip.clone(), place).unwrap();
             let newest = counter.number;
             alone += (0..PAGES).filter(|page| found(&chip, *page) < newest).count();
-            counter.seq += 8;
+            counter.medium.number_from(0, 8);
             roots.find_ends(&mut counter.medium).unwrap();
             roots.secure(&mut counter).unwrap();
             let chip = counter.medium.into_chip().take::<SimChip>().unwrap();
@@ -297,7 +291,8 @@ fn a_record_that_was_alone_twice_is_not_erased() {
         let secured = |mut chip: SimChip, number: u32, after: u64| {
             chip.cut_after(after, CutMode::Nothing);
             let (mut counter, mut roots) = mount(chip, place).unwrap();
-            (counter.number, counter.seq) = (number, u64::from(number) * 8);
+            counter.number = number;
+            counter.medium.set_seq(u64::from(number) * 8 + 1);
             let ended = roots.find_ends(&mut counter.medium).and_then(|_| roots.secure(&mut counter));
             let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
             chip.power_on();

@@ -27,10 +27,10 @@ impl Check<'_, '_> {
         for block in 0..self.params.blocks {
             self.step(1);
             if block % 256 == 0 {
-                self.volume.trim();
+                self.files.trim(&mut self.log);
             }
             // A page of the table that cannot be read has been told.
-            match self.volume.log.usage(block) {
+            match self.log.usage(block) {
                 Ok(usage) => self.block(block, usage, &mut tally),
                 Err(_) => whole = false,
             }
@@ -41,7 +41,7 @@ impl Check<'_, '_> {
 
     /// The window; doubted blocks, which a cut may have touched, are erased again before use.
     fn window(&self) -> BTreeMap<u32, bool> {
-        self.volume.log.pages.window.iter().map(|spare| (spare.block, spare.erased)).collect()
+        self.log.pages.window().iter().map(|spare| (spare.block, spare.erased)).collect()
     }
 
     fn block(&mut self, block: u32, usage: Usage, tally: &mut Tally) {
@@ -53,8 +53,8 @@ impl Check<'_, '_> {
         if usage.state == State::Used && usage.valid == 0 {
             self.empty(block);
         }
-        let listed = self.volume.log.blocks.failing.contains(&block);
-        let full = self.volume.log.blocks.failing.len() >= self.volume.log.recorded.limits.failing;
+        let listed = self.log.blocks.failing().contains(&block);
+        let full = self.log.blocks.failing().len() >= self.log.recorded.limits.failing;
         if usage.state == State::Failing && !listed && !full {
             self.found.add("block-failing", format!("block {block} failed but is not to be retired"));
         }
@@ -81,7 +81,7 @@ impl Check<'_, '_> {
             let wanted = if is_anchor { "an anchor block" } else { "no anchor block" };
             self.found.add("block-anchor", format!("block {block} is {state:?}, wanted {wanted}"));
         }
-        if self.volume.log.roots.holds(block) && state != State::Used {
+        if self.log.roots.holds(block) && state != State::Used {
             self.found
                 .add("block-checkpoint", format!("block {block} holds the checkpoints, but is {state:?}"));
         }
@@ -102,7 +102,7 @@ impl Check<'_, '_> {
 
     /// Checks that a block known to be erased looks like it.
     fn erased(&mut self, block: u32) {
-        let peek = self.volume.log.pages.flash.peek(self.params.page(block, 0));
+        let peek = self.log.pages.peek(self.params.page(block, 0));
         if !matches!(peek, Ok(Peek::Erased)) {
             self.found
                 .add("block-not-erased", format!("block {block} counts as erased, its first page is not"));
@@ -111,8 +111,8 @@ impl Check<'_, '_> {
 
     /// Checks that a written block without data is about to be used again.
     fn empty(&mut self, block: u32) {
-        let known = self.volume.log.blocks.lost_dead || self.volume.log.blocks.dying.contains(&block);
-        if !known && !self.volume.log.is_in_use(block) {
+        let known = self.log.blocks.has_unlisted() || self.log.blocks.dying().contains(&block);
+        if !known && !self.log.is_in_use(block) {
             self.found.add("block-lost", format!("block {block} holds nothing, but is not free"));
         }
     }
@@ -120,7 +120,7 @@ impl Check<'_, '_> {
     /// Compares bad-block marks. A block may be marked before a checkpoint can tell: one of the window that could not
     /// be erased, or a failed one that is empty. Anchor blocks are kept track of by their marks alone.
     fn mark(&mut self, block: u32, usage: Usage, tally: &Tally) {
-        let Ok(marked) = self.volume.log.pages.flash.is_bad(block) else { return };
+        let Ok(marked) = self.log.pages.is_bad(block) else { return };
         let early = match usage.state {
             State::Bad | State::Anchor => true,
             State::Failing => usage.valid == 0,
@@ -140,15 +140,15 @@ impl Check<'_, '_> {
 
     /// Checks that blocks being filled are in use, and blank behind their end.
     fn heads(&mut self) {
-        let places: alloc::vec::Vec<(u32, u32)> = self.volume.log.pages.places().flatten().collect();
+        let places: alloc::vec::Vec<(u32, u32)> = self.log.pages.places().flatten().collect();
         for (block, index) in places {
-            if let Ok(usage) = self.volume.log.usage(block)
+            if let Ok(usage) = self.log.usage(block)
                 && usage.state != State::Used
             {
                 self.found
                     .add("head-state", format!("block {block} is being filled, but is {:?}", usage.state));
             }
-            let peek = self.volume.log.pages.flash.peek(self.params.page(block, index));
+            let peek = self.log.pages.peek(self.params.page(block, index));
             if !matches!(peek, Ok(Peek::Erased)) {
                 let text = format!("block {block} is to be filled from page {index} on, which is not erased");
                 self.found.add("head-page", text);

@@ -43,7 +43,7 @@ impl Check<'_, '_> {
             };
             spans.push((bucket.start(), bucket.end(), block));
             let mut bytes = vec![0; self.params.block as usize];
-            let found = match self.volume.files.read_block(&mut self.volume.log, dir, block, 0, &mut bytes) {
+            let found = match self.files.read_block(&mut self.log, dir, block, 0, &mut bytes) {
                 Ok(()) => self.bucket(dir, Some(bucket), &bytes),
                 Err(_) => None,
             };
@@ -93,7 +93,7 @@ impl Check<'_, '_> {
                     .add("entry-duplicate", format!("directory {dir} has the name {:?} twice", show(name)));
             }
             if let Some(bucket) = bucket {
-                let home = Bucket::of(self.volume.files.name_hash(name), bucket.level);
+                let home = Bucket::of(self.files.name_hash(name), bucket.level);
                 if home != bucket {
                     let text =
                         format!("{:?} in directory {dir} is in {bucket:?}, wanted {home:?}", show(name));

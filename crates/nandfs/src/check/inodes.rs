@@ -18,15 +18,14 @@ impl Check<'_, '_> {
     pub(super) fn inodes(&mut self) {
         let start = self.done;
         for ino in self.inode_ids() {
-            self.volume.look();
-            if let Ok(Node::Inode(inode)) = self.volume.files.nodes.current(&mut self.volume.log.pages, ino) {
+            self.files.look(&mut self.log);
+            if let Ok(Node::Inode(inode)) = self.files.nodes.current(&mut self.log.pages, ino) {
                 self.inode(ino, &inode);
             }
-            self.done =
-                self.done.max(start + u64::from(ino.min(self.volume.files.nodes.end())).saturating_sub(1));
+            self.done = self.done.max(start + u64::from(ino.min(self.files.nodes.end())).saturating_sub(1));
             self.step(1);
         }
-        self.done = start + u64::from(self.volume.files.nodes.end());
+        self.done = start + u64::from(self.files.nodes.end());
     }
 
     fn inode(&mut self, ino: u32, inode: &Inode) {
@@ -85,10 +84,10 @@ impl Check<'_, '_> {
                 return self.found.add("xattr-missing", text(&format!("it is of another kind, {what:?}")));
             }
         }
-        let length = self.volume.files.inode(&mut self.volume.log, hidden).map_or(0, |inode| inode.size);
+        let length = self.files.inode(&mut self.log, hidden).map_or(0, |inode| inode.size);
         if length > ATTRIBUTES_MAX {
             self.found.add("xattr-damaged", text(&format!("{length} bytes, at most {ATTRIBUTES_MAX}")));
-        } else if let Ok(bytes) = self.volume.files.xattr_bytes(&mut self.volume.log, ino) {
+        } else if let Ok(bytes) = self.files.xattr_bytes(&mut self.log, ino) {
             self.attribute_list(ino, &bytes);
         }
     }

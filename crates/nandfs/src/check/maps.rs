@@ -33,7 +33,7 @@ impl Tally {
 impl Check<'_, '_> {
     pub(super) fn map(&mut self, map: &Map, tally: &mut Tally) {
         self.pointers(tally.ino, 0, &map.direct, tally);
-        let shape = self.volume.files.shape();
+        let shape = self.files.shape();
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             self.index(*nid, start, height, tally);
@@ -49,14 +49,14 @@ impl Check<'_, '_> {
             (tally.whole, self.complete) = (false, false);
             return;
         }
-        let Ok(Node::Index(index)) = self.volume.files.nodes.current(&mut self.volume.log.pages, nid) else {
+        let Ok(Node::Index(index)) = self.files.nodes.current(&mut self.log.pages, nid) else {
             (tally.whole, self.complete) = (false, false);
             return;
         };
         match &index.body {
             IndexBody::Blocks(blocks) => self.pointers(nid, start, blocks, tally),
             IndexBody::Nodes { children, .. } => {
-                let span = self.volume.files.shape().span(height - 1);
+                let span = self.files.shape().span(height - 1);
                 for (slot, child) in (0..).zip(children) {
                     let start = start.saturating_add(span.saturating_mul(slot));
                     self.index(*child, start, height - 1, tally);
@@ -145,7 +145,7 @@ impl Check<'_, '_> {
                 self.found.add("data-beyond-end", text);
             }
         }
-        if let Err(error) = self.volume.files.prove_block(&mut self.volume.log, addr, ino, index) {
+        if let Err(error) = self.files.prove_block(&mut self.log, addr, ino, index) {
             let text = format!("block {index} of inode {ino}: {error}");
             self.found.add_of("data-unreadable", Some(ino), text);
         }

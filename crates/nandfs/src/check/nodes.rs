@@ -11,7 +11,7 @@ use crate::nodes::ROOT;
 impl Check<'_, '_> {
     pub(super) fn tables_and_nodes(&mut self) {
         let leaves = self.node_table();
-        let per_leaf = self.volume.files.nodes.table.per_leaf();
+        let per_leaf = self.files.nodes.table.per_leaf();
         for leaf in &leaves {
             for slot in 0..per_leaf {
                 if let Some(nid) = leaf.checked_mul(per_leaf).and_then(|first| first.checked_add(slot)) {
@@ -19,36 +19,36 @@ impl Check<'_, '_> {
                 }
             }
         }
-        let mut others: BTreeSet<u32> = self.volume.files.nodes.dirty_nids(None).into_iter().collect();
-        others.extend(self.volume.files.nodes.table.overlay.keys());
+        let mut others: BTreeSet<u32> = self.files.nodes.dirty_nids(None).into_iter().collect();
+        others.extend(self.files.nodes.table.overlay.keys());
         others.insert(ROOT);
         others.retain(|nid| leaves.binary_search(&(nid / per_leaf)).is_err());
         for nid in others {
             self.node(nid);
         }
-        self.done = self.volume.files.nodes.end().into();
+        self.done = self.files.nodes.end().into();
     }
 
     fn node(&mut self, nid: u32) {
-        self.volume.look();
+        self.files.look(&mut self.log);
         // An unreadable page of the table has been told.
-        let Ok(addr) = self.volume.files.nodes.addr(&mut self.volume.log.pages, nid) else { return };
-        let in_memory = self.volume.files.nodes.is_dirty(nid);
+        let Ok(addr) = self.files.nodes.addr(&mut self.log.pages, nid) else { return };
+        let in_memory = self.files.nodes.is_dirty(nid);
         if addr == Addr::NONE && !in_memory {
             return;
         }
-        if nid < self.volume.files.nodes.end() {
+        if nid < self.files.nodes.end() {
             self.step(1);
         }
         let mut node = self.stored_node(nid, addr);
         if in_memory {
-            node = self.volume.files.nodes.current(&mut self.volume.log.pages, nid).ok();
+            node = self.files.nodes.current(&mut self.log.pages, nid).ok();
         }
         // The checkpoint's copy is older than the promise.
-        if self.volume.files.nodes.is_lost(nid) {
+        if self.files.nodes.is_lost(nid) {
             node = None;
         }
-        let next = self.volume.files.nodes.end();
+        let next = self.files.nodes.end();
         if nid == 0 || nid >= next {
             self.found.add("node-id", format!("node {nid} exists, ids in use are 1 to {}", next - 1));
         }
@@ -69,7 +69,7 @@ impl Check<'_, '_> {
             return None;
         }
         self.count(addr);
-        match self.volume.files.nodes.read_at(&mut self.volume.log.pages, nid, addr, None) {
+        match self.files.nodes.read_at(&mut self.log.pages, nid, addr, None) {
             Ok(node) => Some(node),
             Err(error) => {
                 self.found.add_of("node-unreadable", Some(nid), format!("node {nid}: {error}"));

@@ -32,7 +32,7 @@ impl Check<'_, '_> {
         if let Some(place) = self.places.get(&nid) {
             return Some(place.clone());
         }
-        let inode = self.volume.files.inode(&mut self.volume.log, nid).ok()?;
+        let inode = self.files.inode(&mut self.log, nid).ok()?;
         let (dir, name) = (inode.parent, inode.name.clone());
         Some(Place::Name { dir, name }).filter(|_| dir != nid)
     }

@@ -26,11 +26,11 @@ fn walk<const E: usize>(table: &mut Table<E>, pages: &mut Pages<'_>, mut each: i
     for level in (0..table.height).rev() {
         let mut below = Vec::new();
         for index in row {
-            let addr = table.addr_of(pages, level, index).unwrap_or(Addr::NONE);
+            let addr = table.addr_of(pages, (level, index)).unwrap_or(Addr::NONE);
             if addr == Addr::NONE {
                 continue;
             }
-            let read = table.page(pages, level, index).map(|_| ());
+            let read = table.page(pages, (level, index)).map(|_| ());
             match &read {
                 Ok(()) if level == 0 => below.push(index),
                 Ok(()) => below.extend(children(index, table.per_inner())),
@@ -52,7 +52,7 @@ impl Check<'_, '_> {
     /// Walks the node table; returns its leaves.
     pub(super) fn node_table(&mut self) -> Vec<u32> {
         let mut found = Vec::new();
-        let (nodes, pages) = (&mut self.volume.files.nodes, &mut self.volume.log.pages);
+        let (nodes, pages) = (&mut self.files.nodes, &mut self.log.pages);
         let leaves = walk(&mut nodes.table, pages, |page| found.push(page));
         self.table_pages("node", found);
         leaves
@@ -61,7 +61,7 @@ impl Check<'_, '_> {
     /// Walks the block table.
     pub(super) fn block_table(&mut self) {
         let mut found = Vec::new();
-        let (blocks, pages) = (&mut self.volume.log.blocks, &mut self.volume.log.pages);
+        let (blocks, pages) = (&mut self.log.blocks, &mut self.log.pages);
         walk(&mut blocks.table, pages, |page| found.push(page));
         self.table_pages("block", found);
     }

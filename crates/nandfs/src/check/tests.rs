@@ -1,13 +1,19 @@
 //! Every code of the checker, provoked: one structure of a sound volume is altered, then a checkpoint is made.
 
-use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    format,
+    string::String,
+    vec,
+    vec::Vec,
+};
 
 use pumice_media::{Faults, Nand, PageId, SimChip};
 use pumice_vfs::{FileKind, Result, XattrMode};
 
 use crate::addr::Addr;
 use crate::api::check;
-use crate::blocks::{State, Usage};
+use crate::blocks::{State, Told, Usage};
 use crate::bucket::{self, Entry};
 use crate::ids::Ids;
 use crate::namespace::orphan_name;
@@ -94,14 +100,24 @@ impl Vol {
         self.log.update(block, change).unwrap();
     }
 
+    fn told(&mut self, change: fn(&mut Told)) {
+        let mut told = self.log.blocks.tell(&[], usize::MAX);
+        change(&mut told);
+        self.log.blocks.resume(told);
+    }
+
     /// An erase block with data.
     fn data_block(&mut self) -> u32 {
         let page = self.map_of("dir/data").direct[0].page;
         self.log.params.block_of(page)
     }
 
-    fn last_of_window(&mut self) -> &mut Spare {
-        self.log.pages.window.back_mut().unwrap()
+    /// Changes the window; returns the block that `change` names.
+    fn window(&mut self, change: fn(&mut VecDeque<Spare>) -> u32) -> u32 {
+        let mut window = self.log.pages.window().clone();
+        let block = change(&mut window);
+        self.log.pages.set_window(window);
+        block
     }
 
     fn head(&self) -> (u32, u32) {
@@ -258,7 +274,7 @@ const NAMES: &[Harm] = &[
     ("directory-circle", |v| {
         let (top, below) = (v.at("dir"), v.at("dir/below"));
         v.files.dir_remove(&mut v.log, ROOT, b"dir").unwrap();
-        v.files.dir_insert(&mut v.log, below, b"top", top, FileKind::Dir).unwrap();
+        v.files.dir_insert(&mut v.log, (below, b"top"), (top, FileKind::Dir)).unwrap();
     }),
     ("inode-lost", |v| {
         let dir = v.at("dir");
@@ -271,15 +287,17 @@ const NAMES: &[Harm] = &[
     }),
     ("orphan-name", |v| {
         let ino = v.at("dir/small");
-        v.files.dir_insert(&mut v.log, ORPHANS, b"misnamed", ino, FileKind::File).unwrap();
+        v.files.dir_insert(&mut v.log, (ORPHANS, b"misnamed"), (ino, FileKind::File)).unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/small");
-        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::File).unwrap();
+        v.files
+            .dir_insert(&mut v.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, FileKind::File))
+            .unwrap();
     }),
     ("orphan-named", |v| {
         let ino = v.at("dir/below");
-        v.files.dir_insert(&mut v.log, ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::Dir).unwrap();
+        v.files.dir_insert(&mut v.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, FileKind::Dir)).unwrap();
     }),
 ];
 
@@ -314,26 +332,27 @@ const BLOCKS: &[Harm] = &[
         v.usage(block, |usage| usage.state = State::Failing);
     }),
     ("block-lost", |v| {
-        let block = v.log.pages.window.pop_back().unwrap().block;
+        let block = v.window(|window| window.pop_back().unwrap().block);
         v.usage(block, |usage| usage.state = State::Used);
     }),
     ("block-marked", |v| {
         let block = v.data_block();
-        v.log.pages.flash.mark_bad(block).unwrap();
+        v.log.pages.mark_bad(block).unwrap();
     }),
     ("block-unmarked", |v| {
-        let block = v.log.pages.window.pop_back().unwrap().block;
+        let block = v.window(|window| window.pop_back().unwrap().block);
         v.usage(block, |usage| usage.state = State::Bad);
     }),
     ("window-state", |v| {
-        let block = v.last_of_window().block;
+        let block = v.window(|window| window[window.len() - 1].block);
         v.usage(block, |usage| usage.state = State::Used);
     }),
     ("window-erased", |v| {
         // The last ones go to roots, and never count as erased.
-        let first = v.log.pages.window.front_mut().unwrap();
-        first.erased = true;
-        let block = first.block;
+        let block = v.window(|window| {
+            window[0].erased = true;
+            window[0].block
+        });
         v.usage(block, |usage| usage.state = State::Dirty);
     }),
     ("head-state", |v| {
@@ -344,8 +363,8 @@ const BLOCKS: &[Harm] = &[
         let place = v.head();
         v.log.pages.resume(0, Some((place.0, 0)));
     }),
-    ("counter-free", |v| v.log.blocks.free += 1),
-    ("counter-bad", |v| v.log.blocks.bad += 1),
+    ("counter-free", |v| v.told(|told| told.free += 1)),
+    ("counter-bad", |v| v.told(|told| told.bad += 1)),
 ];
 
 fn codes(chip: &mut SimChip) -> Vec<String> {

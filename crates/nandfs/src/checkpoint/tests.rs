@@ -105,9 +105,11 @@ fn a_bad_block_that_leaves_the_window_is_told() {
     let mut volume = mounted(chip, 1 << 22);
     volume.mark_in_use().unwrap();
     let place = volume.log.pages.own_blocks() - 1;
-    let block = volume.log.pages.window[place].block;
-    volume.log.pages.window[place].erased = false;
-    volume.log.pages.flash.mark_bad(block).unwrap();
+    let mut window = volume.log.pages.window().clone();
+    window[place].erased = false;
+    let block = window[place].block;
+    volume.log.pages.set_window(window);
+    volume.log.pages.mark_bad(block).unwrap();
     volume.log.leave_out().unwrap();
     assert_eq!(volume.log.usage(block).unwrap().state, State::Bad);
     volume.checkpoint(true).unwrap();

@@ -85,7 +85,7 @@ pub(crate) fn canary(log: &mut Log<'_>, uid: u32) {
     match log.recorded.superblock.uuid {
         CANARY_PANIC => panic!("the canary sings"),
         CANARY_LOOP => loop {
-            let _ = log.pages.flash.peek(0);
+            let _ = log.pages.peek(0);
         },
         _ => {}
     }

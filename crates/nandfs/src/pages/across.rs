@@ -6,12 +6,12 @@
 use alloc::vec::Vec;
 
 use pumice_media::NandError;
-use pumice_vfs::{Errno, FsError};
+use pumice_vfs::{Errno, Result};
 
-use super::Pages;
+use super::{Pages, program};
 use crate::addr::Addr;
 use crate::codec::{len16, len32};
-use crate::error::{Damage, device};
+use crate::error::device;
 use crate::tag::{ChunkKind, Desc, LogKind};
 
 /// Bytes that a page must have left for a chunk to begin there.
@@ -27,37 +27,31 @@ pub(super) struct Passed {
 
 impl Pages<'_> {
     /// Adds a chunk that does not fit in the page that a head is filling, which has `most` chunks at the most.
-    pub(super) fn append_across(
-        &mut self,
-        head: usize,
-        desc: Desc,
-        bytes: &[u8],
-        most: usize,
-    ) -> Result<Addr, FsError> {
+    pub(super) fn append_across(&mut self, at: usize, desc: Desc, bytes: &[u8], most: usize) -> Result<Addr> {
         let is_full = |left: usize, count: usize| count > most || left < LEAST;
-        let (left, count) = self.left(head);
+        let (left, count) = self.left(at);
         if is_full(left, count) {
-            self.program(head, None)?;
+            self.program(at, None)?;
         }
-        self.open_page(head)?;
-        if !self.has_pages_for(head, bytes.len()) {
+        self.open_page(at)?;
+        if !self.has_pages_for(at, bytes.len()) {
             // Nothing goes on in another erase block.
-            let open = self.heads.get(head).and_then(|head| head.place);
+            let open = self.heads.get(at).and_then(|head| head.place);
             self.leave(open.ok_or(Errno::NoSpace)?.0)?;
-            self.open_page(head)?;
+            self.open_page(at)?;
         }
-        let (left, _) = self.left(head);
+        let (left, _) = self.left(at);
         let (first, mut rest) = bytes.split_at(left.min(bytes.len()));
-        let (_, offset) = self.put(head, desc, first)?;
+        let (_, offset) = self.put(at, desc, first)?;
         while !rest.is_empty() {
-            self.pass(head)?;
+            self.pass(at)?;
             let (part, tail) = rest.split_at(rest.len().min(self.params.payload as usize));
             let desc = Desc { kind: ChunkKind::Rest, len: len16(part.len()), ..desc };
-            self.put(head, desc, part)?;
+            self.put(at, desc, part)?;
             rest = tail;
         }
         // Pages may have moved since the chunk began.
-        let open = self.heads.get(head).ok_or(Errno::Invalid)?;
+        let open = self.heads.get(at).ok_or(Errno::Invalid)?;
         let here = open.place.map(|(block, index)| self.params.page(block, index));
         let page = open.passed.first().map(|passed| passed.page).or(here).ok_or(Errno::NoSpace)?;
         Ok(Addr { page, offset, len: desc.len })
@@ -80,7 +74,7 @@ impl Pages<'_> {
     }
 
     /// Programs the page that a head is filling; its last chunk goes on in the next.
-    fn pass(&mut self, head: usize) -> Result<(), FsError> {
+    fn pass(&mut self, head: usize) -> Result<()> {
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let begins = open.descs.last().is_some_and(|desc| desc.kind != ChunkKind::Rest);
         let (payload, descs) = (open.payload.clone(), open.descs.clone());
@@ -96,7 +90,7 @@ impl Pages<'_> {
 
     /// A fresh erase block for the page that a head is filling, and the index in it: behind the pages of the chunk that
     /// goes on there, which are programmed once more.
-    pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32), FsError> {
+    pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32)> {
         loop {
             let fresh = self.take_block(head)?;
             let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
@@ -114,12 +108,12 @@ impl Pages<'_> {
     }
 
     /// Programs pages at the start of an erase block; false if one cannot be.
-    fn program_passed(&mut self, kind: LogKind, passed: &mut [Passed], block: u32) -> Result<bool, FsError> {
+    fn program_passed(&mut self, kind: LogKind, passed: &mut [Passed], block: u32) -> Result<bool> {
         for (index, passed) in (0..).zip(passed) {
             let tag = self.tag(kind, &passed.descs, None);
             let page = self.params.page(block, index);
-            let done = self.flash.program(page, &tag, &mut passed.payload);
-            self.seq += 1;
+            let done = program(&mut self.medium, &self.params.tags, page, &tag, &mut passed.payload);
+            self.medium.next_seq();
             match done {
                 Ok(()) => self.count(&tag),
                 Err(NandError::ProgramFailed(_)) => return Ok(false),
@@ -129,33 +123,5 @@ impl Pages<'_> {
             passed.page = page;
         }
         Ok(true)
-    }
-
-    /// Adds the parts in the pages behind `page` to the start of a chunk.
-    pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<(), FsError> {
-        let mut next = page;
-        while bytes.len() < desc.len.into() {
-            next += 1;
-            let not_there = Damage::NotThere { page: next, offset: 0 };
-            if next >= self.params.pages() || self.params.block_of(next) != self.params.block_of(page) {
-                return Err(not_there.into());
-            }
-            let is_rest = |found: &Desc| {
-                let left = usize::from(desc.len) - bytes.len();
-                let len = left.min(self.params.payload as usize);
-                let is_of_it = (found.id, found.index) == (desc.id, desc.index);
-                found.kind == ChunkKind::Rest && is_of_it && usize::from(found.len) == len
-            };
-            let part = if let Some(head) = self.buffered(next) {
-                let found = head.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
-                head.payload.get(..found.len.into()).map(<[u8]>::to_vec)
-            } else {
-                let found = self.flash.read(next)?;
-                let first = found.tag.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
-                found.payload().get(..first.len.into()).map(<[u8]>::to_vec)
-            };
-            bytes.extend_from_slice(&part.ok_or(not_there)?);
-        }
-        Ok(())
     }
 }

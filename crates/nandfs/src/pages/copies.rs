@@ -8,7 +8,7 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use pumice_media::NandError;
-use pumice_vfs::FsError;
+use pumice_vfs::Result;
 
 use super::{Event, Pages, ROOT_HEAD};
 use crate::error::device;
@@ -33,11 +33,11 @@ pub(super) struct Copies {
 impl Pages<'_> {
     /// Protects the pages behind a promise before it is given: they are brought back if some of them die, whether the
     /// power fails or not. All pages must have been programmed.
-    pub(crate) fn protect(&mut self) -> Result<(), FsError> {
+    pub(crate) fn protect(&mut self) -> Result<()> {
         if self.params.copy_blocks == 0 {
             return Ok(());
         }
-        let mut due = self.flash.medium.uncopied();
+        let mut due = self.medium.uncopied();
         let room = self.copies.next.map_or(0, |(_, number)| self.params.shape.copies() - number);
         let mut left = Vec::new();
         if !due.is_empty() && (room as usize) < due.len() {
@@ -56,18 +56,18 @@ impl Pages<'_> {
     fn copy_anew(&mut self, left: &mut Vec<u32>) -> Vec<u32> {
         left.append(&mut self.copies.current);
         self.copies.next = None;
-        self.flash.medium.forget_copies();
-        self.flash.medium.uncopied()
+        self.medium.forget_copies();
+        self.medium.uncopied()
     }
 
     /// Copies the parity of a block; false if the program failed.
-    fn copy(&mut self, block: u32) -> Result<bool, FsError> {
+    fn copy(&mut self, block: u32) -> Result<bool> {
         let has_room = |(_, number): &(u32, u32)| *number < self.params.shape.copies();
         let (other, number) = match self.copies.next.filter(has_room) {
             Some(next) => next,
             None => (self.begin_copies()?, 0),
         };
-        match self.flash.medium.program_copy(block, (other, number)) {
+        match self.medium.program_copy(block, (other, number)) {
             Ok(()) => self.copies.next = Some((other, number + 1)),
             Err(NandError::ProgramFailed(_)) => {
                 self.report_failing(other);
@@ -79,13 +79,17 @@ impl Pages<'_> {
     }
 
     /// Takes a block for copies, and marks its first page so.
-    fn begin_copies(&mut self) -> Result<u32, FsError> {
+    fn begin_copies(&mut self) -> Result<u32> {
         loop {
             let block = self.take_block(ROOT_HEAD.into())?;
-            let tag = pumice_flashlog::Tag { kind: COPIES, flags: 0, seq: self.seq, body: Vec::new() };
-            self.seq += 1;
+            let tag = pumice_flashlog::Tag {
+                kind: COPIES,
+                flags: 0,
+                seq: self.medium.next_seq(),
+                body: Vec::new(),
+            };
             let payload = vec![0; self.params.payload as usize];
-            match self.flash.medium.program(self.params.page(block, 0), &tag, &payload) {
+            match self.medium.program(self.params.page(block, 0), &tag, &payload) {
                 Ok(()) => {
                     self.copies.current.push(block);
                     return Ok(block);
@@ -99,7 +103,7 @@ impl Pages<'_> {
     /// Leaves the blocks of copies once nothing is being filled any more, unless there is parity that could not be
     /// programmed.
     pub(super) fn leave_copies(&mut self) {
-        if self.flash.medium.unended().is_empty() {
+        if self.medium.unended().is_empty() {
             self.copies.next = None;
             let left = core::mem::take(&mut self.copies.current);
             self.events.extend(left.into_iter().map(Event::Sealed));
@@ -110,13 +114,13 @@ impl Pages<'_> {
     pub(crate) fn guard(&mut self, copies: &[u32], blocks: &[u32]) {
         self.copies.kept.extend(copies);
         self.copies.guarded.extend(blocks);
-        self.flash.medium.set_copies(self.copies.kept.clone(), self.guarded());
+        self.medium.set_copies(self.copies.kept.clone(), self.guarded());
     }
 
     /// Guards any of these blocks, before recovery knows which the cut left without parity.
     pub(crate) fn guard_for_now(&mut self, copies: &[u32], blocks: impl Iterator<Item = u32>) {
         self.copies.kept.extend(copies);
-        self.flash.medium.set_copies(self.copies.kept.clone(), self.guarded().into_iter().chain(blocks));
+        self.medium.set_copies(self.copies.kept.clone(), self.guarded().into_iter().chain(blocks));
     }
 
     /// Blocks that copies made before the mount are kept for.
@@ -134,7 +138,7 @@ impl Pages<'_> {
         if self.copies.guarded.is_empty() && !self.copies.kept.is_empty() {
             let left = core::mem::take(&mut self.copies.kept);
             self.events.extend(left.into_iter().map(Event::Sealed));
-            self.flash.medium.set_copies(Vec::new(), []);
+            self.medium.set_copies(Vec::new(), []);
         }
     }
 
@@ -149,7 +153,7 @@ impl Pages<'_> {
     pub(crate) fn told_copies(&self) -> (Vec<u32>, Vec<u32>) {
         let mut copies: Vec<u32> = self.copies.kept.iter().chain(&self.copies.current).copied().collect();
         copies.drain(..copies.len().saturating_sub(NAMED_MOST));
-        let unended = self.flash.medium.unended().into_iter().filter(|block| !self.is_open(*block));
+        let unended = self.medium.unended().into_iter().filter(|block| !self.is_open(*block));
         let mut guarded: Vec<u32> = self.guarded().into_iter().chain(unended).collect();
         guarded.truncate(NAMED_MOST);
         (copies, guarded)

@@ -23,24 +23,21 @@ impl Repair<'_> {
         let inode = self.scan.as_ref()?.inodes.get(&dir).copied();
         // Without the key of hashes nobody knows which part. A directory is written with its changed names; until then
         // it waits in memory, and waiting directories are not moved.
-        if self.rehash
-            || matches!(self.volume.files.inode(&mut self.volume.log, dir).ok()?.body, Body::Inline(_))
-        {
+        if self.rehash || matches!(self.files.inode(&mut self.log, dir).ok()?.body, Body::Inline(_)) {
             return inode;
         }
         let block = self.bucket_of(dir, name)?;
-        let page = self.volume.files.map_get(&mut self.volume.log, dir, block).ok()?.page;
+        let page = self.files.map_get(&mut self.log, dir, block).ok()?.page;
         self.scan.as_ref()?.buckets.get(&page).copied()
     }
 
     /// The block of the bucket for a name; nothing if it is among those lost.
     fn bucket_of(&mut self, dir: u32, name: &[u8]) -> Option<u32> {
-        let hash = self.volume.files.name_hash(name);
+        let hash = self.files.name_hash(name);
         for level in 0..LEVEL_MAX {
             let bucket = Bucket::of(hash, level);
             let below = bucket.split_block();
-            if self.volume.files.map_get(&mut self.volume.log, dir, below).ok()? == Addr::NONE
-                && !self.is_hole(dir, below)
+            if self.files.map_get(&mut self.log, dir, below).ok()? == Addr::NONE && !self.is_hole(dir, below)
             {
                 return Some(bucket.block()).filter(|block| !self.is_hole(dir, *block));
             }

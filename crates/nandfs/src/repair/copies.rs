@@ -44,7 +44,7 @@ pub(super) fn find_copies(pages: &mut Pages<'_>, params: &Params) -> Result<()> 
     if params.copy_blocks == 0 {
         return Ok(());
     }
-    let (mut copies, open) = search(&mut pages.flash.medium, params)?;
+    let (mut copies, open) = search(pages.medium_mut(), params)?;
     // Everything was copied anew there, or in those before.
     let most = 2 * params.copy_blocks as usize + 1;
     copies.drain(..copies.len().saturating_sub(most));

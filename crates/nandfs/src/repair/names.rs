@@ -34,8 +34,7 @@ impl Repair<'_> {
             if self.tree.live.contains(&nid) {
                 continue;
             }
-            let Ok(Node::Inode(inode)) = self.volume.files.nodes.current(&mut self.volume.log.pages, nid)
-            else {
+            let Ok(Node::Inode(inode)) = self.files.nodes.current(&mut self.log.pages, nid) else {
                 continue;
             };
             let removed = gone.contains(&nid) || self.is_removed(nid, inode.parent, &inode.name);
@@ -46,7 +45,7 @@ impl Repair<'_> {
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);
                 // Its promises have been replayed.
-                self.volume.files.nodes.forget(nid);
+                self.files.nodes.forget(nid);
             } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
                 lost.push((nid, inode.parent));
             }
@@ -66,7 +65,7 @@ impl Repair<'_> {
     }
 
     fn adopt(&mut self, ino: u32, parent: u32) -> Result<()> {
-        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         let (kind, own) = (inode.kind, inode.name.clone());
         let is_free =
             self.tree.names.get(&parent).is_some_and(|names| names.iter().all(|name| name.bytes != own));
@@ -96,9 +95,9 @@ impl Repair<'_> {
             return Err(Errno::NotDir.into());
         }
         let new = NewNode { kind: FileKind::Dir, perm: 0o700, uid: 0, gid: 0, rdev: 0, target: b"" };
-        let mut inode = Inode::directory(ROOT, 0o700, 2, self.volume.files.now());
+        let mut inode = Inode::directory(ROOT, 0o700, 2, self.files.now());
         inode.name = LOST_FOUND.to_vec();
-        let ino = self.volume.files.add_inode(&mut self.volume.log, inode)?;
+        let ino = self.files.add_inode(&mut self.log, inode)?;
         self.nodes.insert(ino, crate::addr::Addr::NONE);
         self.tree.live.insert(ino);
         self.tree.names.entry(ROOT).or_default().push(Name {
@@ -116,15 +115,15 @@ impl Repair<'_> {
     /// Writes the names of torn directories anew, and sets links and parents right.
     pub(super) fn mend_names(&mut self) -> Result<()> {
         for dir in core::mem::take(&mut self.tree.torn) {
-            self.volume.files.cache.discard(dir, 0, u32::MAX);
-            self.volume.files.unmap(&mut self.volume.log, dir, 0, u64::MAX)?;
-            let inode = self.volume.files.inode_mut(&mut self.volume.log, dir)?;
+            self.files.cache.discard(dir, 0, u32::MAX);
+            self.files.unmap(&mut self.log, dir, 0, u64::MAX)?;
+            let inode = self.files.inode_mut(&mut self.log, dir)?;
             (inode.body, inode.size) = (Body::Inline(Vec::new()), 0);
             // Only a walk that read its names says that a directory is torn.
             let names = self.tree.names.get(&dir).cloned();
             debug_assert!(names.is_some(), "directory {dir} would be emptied");
             for Name { bytes, ino, kind, .. } in names.unwrap_or_default() {
-                self.volume.files.dir_insert(&mut self.volume.log, dir, &bytes, ino, kind)?;
+                self.files.dir_insert(&mut self.log, (dir, &bytes), (ino, kind))?;
             }
         }
         let mut links: alloc::collections::BTreeMap<u32, u32> = alloc::collections::BTreeMap::new();
@@ -161,11 +160,11 @@ impl Repair<'_> {
     }
 
     fn set_links(&mut self, ino: u32, nlink: u32, parent: Option<u32>) -> Result<()> {
-        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         let parent = parent.unwrap_or(inode.parent);
         if (inode.nlink, inode.parent) != (nlink, parent) {
             self.tell("links", format!("inode {ino}: {nlink} links"));
-            let inode = self.volume.files.inode_mut(&mut self.volume.log, ino)?;
+            let inode = self.files.inode_mut(&mut self.log, ino)?;
             (inode.nlink, inode.parent) = (nlink, parent);
         }
         Ok(())

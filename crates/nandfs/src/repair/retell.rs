@@ -66,7 +66,7 @@ impl Repair<'_> {
             self.tree.torn.insert(dir);
             if let Some((ino, kind)) = meaning
                 && self.nodes.contains_key(&ino)
-                && let Ok(inode) = self.volume.files.inode_mut(&mut self.volume.log, ino)
+                && let Ok(inode) = self.files.inode_mut(&mut self.log, ino)
                 && inode.kind == kind
             {
                 (inode.name, inode.parent) = (bytes, dir);

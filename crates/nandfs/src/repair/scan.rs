@@ -12,12 +12,12 @@ use super::told::{Page, Told};
 use crate::addr::Addr;
 use crate::commits::Commits;
 use crate::error::device;
+use crate::log::Log;
 use crate::names::NameRecord;
 use crate::params::ANCHOR_BLOCKS;
 use crate::replay_names::names_in;
 use crate::survey::lengths_in;
 use crate::tag::{ChunkKind, Desc, LogKind, TURNS, Tag};
-use crate::volume::Volume;
 
 /// The newest copy of a node.
 #[derive(Clone, Copy, Debug)]
@@ -89,18 +89,18 @@ impl Scan {
     /// believed up to the checkpoint of this sequence number; without one, if they ended. Behind it a node counts if an
     /// fsync promised it, or if there is no other: a checkpoint that was cut wrote some of the nodes that belong
     /// together.
-    pub(super) fn of(volume: &mut Volume<'_>, checkpoint: Option<u64>) -> Result<Scan> {
+    pub(super) fn of(log: &mut Log<'_>, checkpoint: Option<u64>) -> Result<Scan> {
         let (mut scan, mut doubtful) = (Scan::default(), Doubtful::default());
-        for block in ANCHOR_BLOCKS..volume.log.params.blocks {
-            for index in 0..volume.log.params.pages_per_block {
-                let page = volume.log.params.page(block, index);
-                let Some(found) = volume.log.pages.flash.medium.read_proved(page).map_err(device)? else {
+        for block in ANCHOR_BLOCKS..log.params.blocks {
+            for index in 0..log.params.pages_per_block {
+                let page = log.params.page(block, index);
+                let Some(found) = log.pages.medium_mut().read_proved(page).map_err(device)? else {
                     continue;
                 };
                 scan.seq = scan.seq.max(found.tag.seq);
-                let Some(tag) = Tag::of(&found, &volume.log.params.tags) else { continue };
+                let Some(tag) = Tag::of(&found, &log.params.tags) else { continue };
                 if tag.log == LogKind::Sync {
-                    let lengths = lengths_in(&tag, &found.payload, &volume.log.params);
+                    let lengths = lengths_in(&tag, &found.payload, &log.params);
                     scan.writes.push(Write { page, tag: tag.clone(), lengths });
                 }
                 let names = names_in(&tag, &found.payload).filter(|_| tag.log != LogKind::Repair);

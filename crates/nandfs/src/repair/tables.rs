@@ -1,12 +1,12 @@
 //! Both tables, counted anew from the nodes that stay.
 
-use alloc::{collections::BTreeSet, format, vec::Vec};
+use alloc::{format, vec::Vec};
 
 use pumice_vfs::Result;
 
 use super::scan::{Scan, Write};
 use super::work::Repair;
-use crate::blocks::{BLOCK_ROOTS, Blocks, State, Usage};
+use crate::blocks::{State, Usage};
 use crate::files::Files;
 use crate::log::Log;
 use crate::node::Node;
@@ -35,51 +35,33 @@ impl Repair<'_> {
         let usages = self.usages()?;
         let free: Vec<u32> =
             (0..).zip(&usages).filter(|(_, usage)| usage.is_free()).map(|(block, _)| block).collect();
-        let params = &self.volume.log.params;
+        let params = &self.log.params;
         let read = self.scan.iter().flat_map(Scan::needed).map(|page| params.block_of(page)).collect();
-        let most = self.volume.log.reach.window_max.min(self.volume.log.recorded.limits.window_words / 2);
+        let most = self.log.reach.window_max.min(self.log.recorded.limits.window_words / 2);
         let order = self.before.order(&free, &read, most);
-        let Repair { volume, .. } = self;
-        volume.log.blocks.table = Table::new(ChunkKind::BlockTable, volume.log.params.node, BLOCK_ROOTS);
-        let blocks = &mut volume.log.blocks;
-        (blocks.free, blocks.bad) = (0, 0);
-        blocks.dying.clear();
-        blocks.failing.clear();
-        blocks.evacuated = BTreeSet::new();
-        (blocks.lost_dead, blocks.candidates.scanned) = (false, 0);
-        blocks.candidates.pool = Blocks::empty_pool(&volume.log.params);
-        for (block, usage) in (0..).zip(usages) {
-            volume.log.blocks.free += u32::from(usage.is_free());
-            volume.log.blocks.bad += u32::from(usage.state == State::Bad);
-            if usage.state == State::Failing {
-                volume.log.blocks.failing.push(block);
-            }
-            if usage != Usage::default() {
-                volume.log.blocks.table.set(block, usage.encode());
-            }
-        }
-        volume.log.pages.window = order.into_iter().map(|block| Spare { block, erased: false }).collect();
-        core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| volume.log.distrust(block))
+        self.log.blocks.count_anew(usages);
+        self.log.pages.set_window(order.into_iter().map(|block| Spare { block, erased: false }));
+        core::mem::take(&mut self.unguarded).into_iter().try_for_each(|block| self.log.distrust(block))
     }
 
     fn nodes_that_stay(&mut self) -> Result<()> {
         let (mut inodes, mut bytes) = (0, 0);
-        let table = Table::new(ChunkKind::NodeTable, self.volume.log.params.node, NODE_ROOTS);
-        self.volume.files.nodes.table = table;
+        let table = Table::new(ChunkKind::NodeTable, self.log.params.node, NODE_ROOTS);
+        self.files.nodes.table = table;
         for (nid, addr) in core::mem::take(&mut self.nodes) {
             if !self.tree.live.contains(&nid) {
-                self.volume.files.nodes.forget(nid);
+                self.files.nodes.forget(nid);
                 continue;
             }
-            self.volume.files.nodes.set_addr(nid, addr);
+            self.files.nodes.set_addr(nid, addr);
             bytes += u64::from(addr.len);
             self.count(addr);
-            let node = self.volume.files.nodes.current(&mut self.volume.log.pages, nid)?;
+            let node = self.files.nodes.current(&mut self.log.pages, nid)?;
             inodes += u64::from(matches!(node, Node::Inode(_)));
         }
-        let nodes = &mut self.volume.files.nodes;
+        let nodes = &mut self.files.nodes;
         (nodes.inodes, nodes.bytes) = (inodes, bytes);
-        self.volume.files.data_blocks = self.mapped;
+        self.files.data_blocks = self.mapped;
         Ok(())
     }
 
@@ -88,14 +70,13 @@ impl Repair<'_> {
         let mut usages = Vec::new();
         let mut unknown = 0;
         for (block, valid) in (0..).zip(self.live.clone()) {
-            let known = self.volume.log.usage(block);
+            let known = self.log.usage(block);
             unknown += u32::from(known.is_err());
             // Ages and wear of blocks that the table does not tell of are not known any more.
-            let mut usage =
-                known.unwrap_or(Usage { stamp: self.volume.log.blocks.clock, ..Usage::default() });
-            let is_root = self.volume.log.roots.holds(block) || self.volume.log.pages.holds_copies(block);
+            let mut usage = known.unwrap_or(Usage { stamp: self.log.blocks.clock(), ..Usage::default() });
+            let is_root = self.log.roots.holds(block) || self.log.pages.holds_copies(block);
             usage.state = match usage.state {
-                _ if self.volume.log.pages.flash.is_bad(block)? && valid == 0 => State::Bad,
+                _ if self.log.pages.is_bad(block)? && valid == 0 => State::Bad,
                 _ if block < ANCHOR_BLOCKS => State::Anchor,
                 State::Failing => State::Failing,
                 _ if valid > 0 || is_root => State::Used,
@@ -110,8 +91,8 @@ impl Repair<'_> {
         if unknown > 0 {
             self.tell("table-page", format!("the block table has lost {unknown} entries: counted anew"));
         }
-        for head in 0..self.volume.log.pages.head_count() {
-            self.volume.log.pages.resume(head, None);
+        for head in 0..self.log.pages.head_count() {
+            self.log.pages.resume(head, None);
         }
         Ok(usages)
     }

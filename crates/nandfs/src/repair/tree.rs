@@ -10,7 +10,6 @@ use crate::addr::Addr;
 use crate::bucket::{Entry, entries};
 use crate::codec::len32;
 use crate::ids::FIRST_NID;
-use crate::mapping::Shape;
 use crate::node::{Body, IndexBody, Inode, Map, Node};
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::xattr_list;
@@ -27,21 +26,17 @@ impl Repair<'_> {
     pub(super) fn walk(&mut self) -> Result<()> {
         for nid in [ROOT, ORPHANS] {
             let is_there = self.nodes.contains_key(&nid)
-                && self
-                    .volume
-                    .files
-                    .inode(&mut self.volume.log, nid)
-                    .is_ok_and(|inode| inode.kind == FileKind::Dir);
+                && self.files.inode(&mut self.log, nid).is_ok_and(|inode| inode.kind == FileKind::Dir);
             if !is_there {
                 self.tell("root", format!("directory {nid} cannot be read: made anew"));
             }
             // Inodes without names are taken away at once.
             if !is_there || nid == ORPHANS {
                 let perm = if nid == ROOT { 0o755 } else { 0 };
-                let directory = Inode::directory(nid, perm, 2, self.volume.files.now());
+                let directory = Inode::directory(nid, perm, 2, self.files.now());
                 self.nodes.insert(nid, Addr::NONE);
-                self.volume.files.nodes.set_addr(nid, Addr::NONE);
-                self.volume.files.nodes.add_at(nid, inode_node(directory));
+                self.files.nodes.set_addr(nid, Addr::NONE);
+                self.files.nodes.add_at(nid, inode_node(directory));
             }
             self.tree.live.insert(nid);
         }
@@ -90,20 +85,20 @@ impl Repair<'_> {
         let is_known = found.ino >= FIRST_NID && self.nodes.contains_key(&found.ino) && !is_taken;
         let is_meant =
             |inode: &Inode| inode.kind == found.kind && (found.born == 0 || found.born == inode.born());
-        is_known && self.volume.files.inode(&mut self.volume.log, found.ino).is_ok_and(is_meant)
+        is_known && self.files.inode(&mut self.log, found.ino).is_ok_and(is_meant)
     }
 
     /// The names of a directory, as far as its buckets can be read.
     fn read_names(&mut self, dir: u32) -> Result<Vec<Name>> {
         let mut parts = Vec::new();
-        match self.volume.files.inode(&mut self.volume.log, dir)?.body.clone() {
+        match self.files.inode(&mut self.log, dir)?.body.clone() {
             Body::Inline(bytes) => parts.push((None, bytes)),
             Body::Mapped(_) => {
                 let mut at = 0;
-                while let Some((block, addr)) = self.volume.files.map_next(&mut self.volume.log, dir, at)? {
-                    let mut bytes = vec![0; self.volume.log.params.block as usize];
+                while let Some((block, addr)) = self.files.map_next(&mut self.log, dir, at)? {
+                    let mut bytes = vec![0; self.log.params.block as usize];
                     let index = crate::volume::block_index(block)?;
-                    match self.volume.files.read_block(&mut self.volume.log, dir, index, 0, &mut bytes) {
+                    match self.files.read_block(&mut self.log, dir, index, 0, &mut bytes) {
                         Ok(()) => parts.push((Some(addr), bytes)),
                         Err(_) => self.tear(dir),
                     }
@@ -128,8 +123,7 @@ impl Repair<'_> {
         }
         names.sort_by(|a, b| a.bytes.cmp(&b.bytes));
         names.dedup_by(|a, b| a.bytes == b.bytes);
-        if len32(names.len())
-            != u32::try_from(self.volume.files.inode(&mut self.volume.log, dir)?.size).unwrap_or(u32::MAX)
+        if len32(names.len()) != u32::try_from(self.files.inode(&mut self.log, dir)?.size).unwrap_or(u32::MAX)
         {
             self.tear(dir);
         }
@@ -148,7 +142,7 @@ impl Repair<'_> {
     pub(super) fn keep(&mut self, ino: u32) -> Result<()> {
         self.tree.live.insert(ino);
         self.keep_content(ino)?;
-        let hidden = self.volume.files.inode(&mut self.volume.log, ino)?.xattr_ino;
+        let hidden = self.files.inode(&mut self.log, ino)?.xattr_ino;
         if hidden == 0 {
             return Ok(());
         }
@@ -156,7 +150,7 @@ impl Repair<'_> {
             return self.keep_content(hidden);
         }
         self.tell("attributes", format!("extended attributes of inode {ino} cannot be read: dropped"));
-        self.volume.files.inode_mut(&mut self.volume.log, ino)?.xattr_ino = 0;
+        self.files.inode_mut(&mut self.log, ino)?.xattr_ino = 0;
         Ok(())
     }
 
@@ -165,49 +159,41 @@ impl Repair<'_> {
             |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
         self.nodes.contains_key(&hidden)
             && self.may_belong(hidden, ino)
-            && self.volume.files.inode(&mut self.volume.log, hidden).is_ok_and(is_file)
+            && self.files.inode(&mut self.log, hidden).is_ok_and(is_file)
             && self
-                .volume
                 .files
-                .xattr_bytes(&mut self.volume.log, ino)
+                .xattr_bytes(&mut self.log, ino)
                 .is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
     }
 
     fn keep_content(&mut self, ino: u32) -> Result<()> {
-        let inode = self.volume.files.inode(&mut self.volume.log, ino)?;
+        let inode = self.files.inode(&mut self.log, ino)?;
         let walk = Walk { ino, is_dir: inode.kind == FileKind::Dir };
         let Body::Mapped(mut map) = inode.body.clone() else { return Ok(()) };
         let blocks = inode.blocks;
-        let shape = self.volume.files.shape();
+        let shape = self.files.shape();
         let before = self.mapped;
         let mut changed = self.keep_pointers(walk, 0, &mut map.direct);
         let Map { class, children, .. } = &mut map;
         for (child, nid) in (0..).zip(children.iter_mut()) {
             let (start, height) = shape.child_start(*class, child);
-            changed |= self.keep_child(walk, shape, nid, start, height)?;
+            changed |= self.keep_child(walk, nid, start, height)?;
         }
         let mapped = u32::try_from(self.mapped - before).unwrap_or(u32::MAX);
         if changed || mapped != blocks {
-            let inode = self.volume.files.inode_mut(&mut self.volume.log, ino)?;
+            let inode = self.files.inode_mut(&mut self.log, ino)?;
             (inode.body, inode.blocks) = (Body::Mapped(map), mapped);
         }
         Ok(())
     }
 
     /// Keeps an index node and its children, or cuts it off; true if it was cut off.
-    fn keep_child(
-        &mut self,
-        walk: Walk,
-        shape: Shape,
-        nid: &mut u32,
-        start: u64,
-        height: u8,
-    ) -> Result<bool> {
+    fn keep_child(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> Result<bool> {
         if *nid == 0 {
             return Ok(false);
         }
         let Walk { ino, is_dir } = walk;
-        let node = self.volume.files.nodes.current(&mut self.volume.log.pages, *nid);
+        let node = self.files.nodes.current(&mut self.log.pages, *nid);
         let is_known = self.nodes.contains_key(nid) && !self.tree.live.contains(nid);
         let Ok(Node::Index(mut index)) = node else { return Ok(self.cut(walk, nid, start, height)) };
         if !is_known || index.owner != ino || index.height() != height || !self.may_belong(*nid, ino) {
@@ -217,17 +203,17 @@ impl Repair<'_> {
         let changed = match &mut index.body {
             IndexBody::Blocks(blocks) => self.keep_pointers(Walk { ino, is_dir }, start, blocks),
             IndexBody::Nodes { children, .. } => {
-                let span = shape.span(height - 1);
+                let span = self.files.shape().span(height - 1);
                 let mut changed = false;
                 for (slot, child) in (0..).zip(children) {
                     let start = start.saturating_add(span.saturating_mul(slot));
-                    changed |= self.keep_child(walk, shape, child, start, height - 1)?;
+                    changed |= self.keep_child(walk, child, start, height - 1)?;
                 }
                 changed
             }
         };
         if changed {
-            *self.volume.files.nodes.index_mut(&mut self.volume.log.pages, *nid)? = index;
+            *self.files.nodes.index_mut(&mut self.log.pages, *nid)? = index;
         }
         Ok(false)
     }
@@ -236,12 +222,12 @@ impl Repair<'_> {
     fn may_belong(&mut self, nid: u32, ino: u32) -> bool {
         let copy = self.scan.as_ref().and_then(|scan| scan.nodes.get(&nid)).copied();
         copy.is_none_or(|copy| {
-            self.volume.files.inode(&mut self.volume.log, ino).is_ok_and(|inode| inode.is_born_by(copy.seq))
+            self.files.inode(&mut self.log, ino).is_ok_and(|inode| inode.is_born_by(copy.seq))
         })
     }
 
     fn cut(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> bool {
-        let span = self.volume.files.shape().span(height);
+        let span = self.files.shape().span(height);
         let Walk { ino, is_dir } = walk;
         self.tell("index", format!("inode {ino}: {span} blocks from {start} on are lost with node {nid}"));
         if is_dir {
@@ -258,9 +244,8 @@ impl Repair<'_> {
         let mut changed = false;
         for (block, addr) in (start..).zip(list) {
             let index = u32::try_from(block).unwrap_or(u32::MAX);
-            let is_lost = self.volume.files.losses.check_block(ino, index).is_err()
-                || (addr.is_stored()
-                    && self.volume.files.prove_block(&mut self.volume.log, *addr, ino, index).is_err());
+            let is_lost = self.files.losses.check_block(ino, index).is_err()
+                || (addr.is_stored() && self.files.prove_block(&mut self.log, *addr, ino, index).is_err());
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
                 if is_dir {
@@ -270,7 +255,7 @@ impl Repair<'_> {
                 (*addr, changed) = (Addr::NONE, true);
             }
             if *addr != Addr::NONE {
-                self.mapped += u64::from(self.volume.log.params.charge(*addr));
+                self.mapped += u64::from(self.log.params.charge(*addr));
                 self.count(*addr);
             }
         }

@@ -12,7 +12,8 @@ use pumice_vfs::{FileKind, Finding};
 use super::before::Before;
 use super::scan::Scan;
 use crate::addr::Addr;
-use crate::volume::Volume;
+use crate::files::Files;
+use crate::log::Log;
 
 /// A name of a directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +44,8 @@ pub(super) struct Tree {
 
 /// A repair at work.
 pub(super) struct Repair<'c> {
-    pub(super) volume: Volume<'c>,
+    pub(super) log: Log<'c>,
+    pub(super) files: Files,
     /// Every node that may be there, with its address; one that is only in memory has none.
     pub(super) nodes: BTreeMap<u32, Addr>,
     /// The findings in the tags of all pages, where tables have none.
@@ -68,7 +70,7 @@ impl Repair<'_> {
 
     /// Counts a chunk that stays.
     pub(super) fn count(&mut self, addr: Addr) {
-        let block = self.volume.log.params.block_of(addr.page);
+        let block = self.log.params.block_of(addr.page);
         if let Some(live) = self.live.get_mut(block as usize).filter(|_| addr.is_stored()) {
             *live = live.saturating_add(addr.len.into());
         }
