@@ -455,6 +455,13 @@ pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
     open_f2fs(path, context, context.cache_bytes.min(ONCE_BYTES))
 }
 
+/// The same for a dry run: a volume that cannot be written to is refused as it would be.
+pub(crate) fn only_writable_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+    let fs = only_f2fs(path, context)?;
+    pumice_f2fs::check_writable(fs.volume()).map_err(|error| about(path, &error))?;
+    Ok(fs)
+}
+
 /// Opens a volume that must be F2FS, changes something, and closes it.
 pub(crate) fn with_writable_f2fs<T>(
     path: &Path,

@@ -85,5 +85,7 @@ pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use quota::{Grace, Lost, LostLimits, Quota, QuotaKind, Share};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
-pub use writable::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableF2fs, WritableOptions};
+pub use writable::{
+    IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableF2fs, WritableOptions, check_writable,
+};
 pub use write::{discard_unit::DiscardUnit, streams::Streams};

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(fs.work.load(Ordering::SeqCst), 0);
     }
 
-    /// What waits for a checkpoint gets it, and nothing else is written.
+    /// A change that waits for a checkpoint gets it, and nothing else is written.
     #[test]
     fn no_work_is_done_on_a_mount_that_became_read_only() {
         let table = tempfile::NamedTempFile::new().unwrap();

@@ -41,7 +41,7 @@ impl Mount {
 struct Line<'a> {
     device: &'a [u8],
     dir: Vec<u8>,
-    /// Of the file system as a whole: a bind mount may be read-only for itself.
+    /// The file system takes no changes. A bind mount may take none for itself.
     is_read_only: bool,
 }
 

@@ -7,7 +7,7 @@ use pumice_vfs::FsError;
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{only_f2fs, with_writable_f2fs},
+    image::{only_writable_f2fs, with_writable_f2fs},
     options::Writer,
     output,
     verbs::F2fsImage,
@@ -38,7 +38,7 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let path = &self.image.image;
         if self.writer.dry_run {
-            let sections = only_f2fs(path, context)?.volume().sections();
+            let sections = only_writable_f2fs(path, context)?.volume().sections();
             let (free, all) = sections.map_err(|error| failed(path, &error))?;
             let wanted = self.wanted(all).min(all);
             return output::lines([format!(

@@ -11,7 +11,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem, FsError, Ino};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{only_f2fs, with_writable_f2fs},
+    image::{only_writable_f2fs, with_writable_f2fs},
     losses::Losses,
     options::Writer,
     output::Output,
@@ -38,10 +38,12 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         if self.writer.dry_run {
-            let fs = only_f2fs(&self.image.image, context)?;
+            let fs = only_writable_f2fs(&self.image.image, context)?;
             return self.each(&fs, &mut |place| {
+                let (inode, _) = fs.inode(place.attr.ino)?;
                 let rows = map::rows(&fs, place.attr)?;
-                Ok((rows > 1).then(|| format!("would write {} anew: {rows} extents", text::name(place.path))))
+                Ok((rows > 1 && !inode.is_pinned())
+                    .then(|| format!("would write {} anew: {rows} extents", text::name(place.path))))
             });
         }
         with_writable_f2fs(&self.image.image, context, |fs| {

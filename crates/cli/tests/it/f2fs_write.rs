@@ -421,6 +421,19 @@ fn files_are_written_anew_and_sections_emptied() {
     assert_eq!(world.say("tree card").good(), wanted);
 }
 
+/// A dry run says so, too.
+#[test]
+fn a_volume_that_is_not_written_is_not_cleaned() {
+    let world = golden("zoned");
+    for verb in ["defrag", "clean"] {
+        for dry in ["--dry-run", ""] {
+            world
+                .say(&format!("{verb} card {dry}"))
+                .bad(1, &["feature blkzoned, which is read but not written"]);
+        }
+    }
+}
+
 #[test]
 fn files_are_sealed_and_keep_their_content() {
     let world = golden("verity");

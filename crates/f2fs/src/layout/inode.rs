@@ -334,7 +334,7 @@ impl Inode {
     }
 
     /// True if its blocks must stay where they are.
-    pub(crate) fn is_pinned(&self) -> bool {
+    pub fn is_pinned(&self) -> bool {
         self.inline.has(InlineFlags::PIN) || self.flags.has(InodeFlags::DEVICE_ALIAS)
     }
 

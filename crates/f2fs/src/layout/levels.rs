@@ -15,6 +15,16 @@ pub fn bucket_blocks(level: u32) -> u64 {
     if level < LEVELS_MAX / 2 { 2 } else { 4 }
 }
 
+/// The blocks of each of the first levels that may hold names with a hash.
+pub(crate) fn places(hash: u32, dir_level: u32, levels: u32) -> impl Iterator<Item = Range<u64>> {
+    (0..levels.min(LEVELS_MAX)).scan(0, move |start, level| {
+        let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
+        let first = *start + u64::from(hash) % buckets * blocks;
+        *start += buckets * blocks;
+        Some(first..first + blocks)
+    })
+}
+
 /// The level that a block of a directory belongs to, and the blocks there that may hold names with a hash.
 pub(crate) fn bucket_beside(index: u64, hash: u32, dir_level: u32) -> (u32, Range<u64>) {
     let (mut level, mut start) = (0, 0);

@@ -1,11 +1,11 @@
 //! Directories: a hash table of blocks in levels, or entries inside the inode.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::{Nodes, map::Mapped};
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{Dentry, DentryLayout, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets},
+    layout::{Dentry, DentryLayout, Inode, Nid, places},
     volume::{Block, Node},
 };
 
@@ -109,33 +109,27 @@ impl<'a> Directory<'a> {
     /// The first entry that `is_it` accepts, among those where a name of this hash would be.
     pub(crate) fn find(&self, hash: u32, is_it: &dyn Fn(&Dentry<'_>) -> bool) -> Result<Option<Found>> {
         if self.inode.has_inline_dentry() {
-            return self.find_in_blocks(0, 1, is_it);
+            return self.find_in_blocks(0..1, is_it);
         }
-        let (depth, dir_level) = (self.inode.depth.min(LEVELS_MAX), u32::from(self.inode.dir_level));
-        let mut start = 0_u64;
-        for level in 0..depth {
-            let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
-            let first = start + u64::from(hash) % buckets * blocks;
-            if let Some(found) = self.find_in_blocks(first, blocks, is_it)? {
-                return Ok(Some(found));
-            }
-            start += buckets * blocks;
-            if start >= self.leaves() {
+        for blocks in places(hash, self.inode.dir_level.into(), self.inode.depth) {
+            if blocks.start >= self.leaves() {
                 break;
+            }
+            if let Some(found) = self.find_in_blocks(blocks, is_it)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// The same, among the entries of `blocks` blocks from `first` on.
+    /// The same, among the entries of some blocks.
     pub(crate) fn find_in_blocks(
         &self,
-        first: u64,
-        blocks: u64,
+        blocks: Range<u64>,
         is_it: &dyn Fn(&Dentry<'_>) -> bool,
     ) -> Result<Option<Found>> {
         let mut found = None;
-        let (mut index, end) = (first, first.saturating_add(blocks).min(self.leaves()));
+        let (mut index, end) = (blocks.start, blocks.end.min(self.leaves()));
         while index < end {
             let leaf = match self.leaf(index)? {
                 Ok(leaf) => leaf,

@@ -130,7 +130,7 @@ impl Reader {
         let name = names.name(name)?;
         let mut found = directory.find(name.hash(), &|dentry| name.is(dentry))?;
         if found.is_none() && names.is_lenient() {
-            found = directory.find_in_blocks(0, directory.leaves(), &|dentry| name.is_same(dentry))?;
+            found = directory.find_in_blocks(0..directory.leaves(), &|dentry| name.is_same(dentry))?;
         }
         found.ok_or(Error::Errno(Errno::NoEntry))
     }

@@ -5,10 +5,7 @@ use pumice_vfs::{Errno, FileKind};
 use super::{Link, Replay};
 use crate::{
     error::{Error, Result},
-    layout::{
-        DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets,
-        file_type,
-    },
+    layout::{DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, file_type, places},
     names::Name,
     nodes::{Directory, Found, Mapped, Patched},
     volume::Node,
@@ -86,23 +83,18 @@ impl Replay<'_> {
             }
             self.spread(&inode, &node)?;
         }
-        let dir_level = u32::from(inode.dir_level);
-        let mut start = 0;
-        for level in 0..LEVELS_MAX {
-            let (inode, _) = self.nodes.inode(dir)?;
-            if level >= inode.depth {
-                self.change(dir, |dir| dir.depth = level + 1)?;
+        let places = places(name.name.hash(), inode.dir_level.into(), LEVELS_MAX);
+        for (depth, blocks) in (1..).zip(places) {
+            if depth > self.nodes.inode(dir)?.0.depth {
+                self.change(dir, |dir| dir.depth = depth)?;
             }
-            let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
-            let first = start + u64::from(name.name.hash()) % buckets * blocks;
-            for index in first..first + blocks {
+            for index in blocks {
                 self.make_leaf(dir, index)?;
                 let (inode, node) = self.nodes.inode(dir)?;
                 if self.insert_in(&inode, &node, index, name)? {
                     return Ok(());
                 }
             }
-            start += buckets * blocks;
         }
         Err(Error::Errno(Errno::NoSpace))
     }

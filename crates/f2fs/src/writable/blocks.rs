@@ -75,6 +75,16 @@ impl Waiting {
     }
 }
 
+/// Rows of blocks in which a part of a file stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) count: u64,
+    /// Blocks in them.
+    pub(super) blocks: u64,
+    /// The block of the file behind the last.
+    pub(super) end: u64,
+}
+
 /// The content of a block of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stand {
@@ -411,28 +421,38 @@ impl Blocks {
         Ok(found)
     }
 
-    /// Blocks of a file or directory that stand on the medium, and the rows that they stand in.
-    pub(super) fn rows(&self, inode: &Inode) -> Result<(u64, u64)> {
-        let (mut from, mut next, mut blocks, mut rows) = (0, None, 0, 0);
+    /// The first rows from block `from` on in which a file or directory stands on the medium: one at least, and no
+    /// more than have `most` blocks.
+    pub(super) fn rows(&self, inode: &Inode, from: u64, most: u64) -> Result<Rows> {
+        let mut rows = Rows { count: 0, blocks: 0, end: from };
+        let (mut whole, mut next) = (rows, None);
         if inode.has_inline_data() || inode.has_inline_dentry() || !inode.has_addrs() {
-            return Ok((0, 0));
+            return Ok(rows);
         }
         loop {
-            let found = self.standing(inode, from, WAITING_MAX)?;
-            let Some((last, _)) = found.last() else { return Ok((blocks, rows)) };
-            from = last + 1;
-            for (_, addr) in found {
-                rows += u64::from(next != Some(addr));
+            let found = self.standing(inode, rows.end, WAITING_MAX)?;
+            if found.is_empty() {
+                return Ok(if rows.blocks > most && whole.count > 0 { whole } else { rows });
+            }
+            for (index, addr) in found {
+                if next != Some(addr) {
+                    if rows.blocks > most {
+                        return Ok(if whole.count > 0 { whole } else { rows });
+                    }
+                    whole = rows;
+                    rows.count += 1;
+                }
                 next = addr.plus(1);
-                blocks += 1;
+                rows.blocks += 1;
+                rows.end = index + 1;
             }
         }
     }
 
-    /// Writes blocks of a file anew, in their order, `most` of those from block `from` on. Returns the block behind the last, `None` if
-    /// there was none.
-    pub(super) fn rewrite(&mut self, ino: Nid, from: u64, most: usize) -> Result<Option<u64>> {
+    /// Writes so many blocks of a file anew, in their order, from block `from` on. Returns the block behind the last.
+    pub(super) fn rewrite(&mut self, ino: Nid, from: u64, count: u64) -> Result<u64> {
         let mut inode = self.nodes.inode(ino)?;
+        let most = index::small(count);
         let found = self.standing(&inode, from, most)?;
         for (index, addr) in &found {
             self.lift(&mut inode, *index, *addr)?;
@@ -443,7 +463,7 @@ impl Blocks {
                 at = index + self.write_out(&inode, (ino, *index), most, false)? as u64;
             }
         }
-        Ok(found.last().map(|(last, _)| last + 1))
+        Ok(at)
     }
 
     /// The address of block `index`, though a newer one waits to be written.

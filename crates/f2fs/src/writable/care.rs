@@ -27,10 +27,12 @@ impl WritableF2fs {
     /// Blocks of a file or directory that stand on the medium, and the rows that they stand in.
     pub fn rows(&self, ino: Ino) -> Result<(u64, u64)> {
         let nid = self.nid(ino)?;
-        self.look(|commit| commit.tree().blocks().rows(&commit.tree().inode(nid)?))
+        let rows =
+            self.look(|commit| commit.tree().blocks().rows(&commit.tree().inode(nid)?, 0, u64::MAX))?;
+        Ok((rows.blocks, rows.count))
     }
 
-    /// Writes a file or directory anew, in one row, or in fewer than now, if there is room for that. A pinned file stays.
+    /// Writes a file or directory anew, in one row, or in fewer than now, as far as there is room. A pinned file stays.
     pub fn defragment(&self, ino: Ino) -> Result<()> {
         let nid = self.nid(ino)?;
         self.keep(|commit, elapsed| commit.defragment(nid, elapsed))

@@ -18,8 +18,7 @@ use pumice_vfs::{Errno, Timestamp};
 const SPARE: u64 = 4;
 const SPARE_LAST: u64 = 2;
 /// Blocks that the cleaner moves before it is asked again whether there is room for more.
-const STEP_LEN: usize = 128;
-const STEP: u64 = STEP_LEN as u64;
+const STEP: u64 = 128;
 /// The room that it needs for them: the nodes that lead to survivors are in as many other places at worst, and each may be
 /// of an inode that loses its extent.
 const STEP_NEED: Need = Need { data: STEP, nodes: 2 * STEP };
@@ -285,27 +284,46 @@ impl Commit {
         Ok(())
     }
 
-    /// Writes a file or directory anew, in fewer rows, if there is room for that.
+    /// Writes a file or directory anew, as many of its rows at a time as there is room for in one. A row that has no room
+    /// with the next stays.
     pub(super) fn defragment(&mut self, nid: Nid, elapsed: u64) -> Result<()> {
-        // Former places are free then.
-        self.commit(elapsed)?;
-        let inode = self.tree.inode(nid)?;
-        let (count, rows) = self.tree.blocks().rows(&inode)?;
-        let (log, blocks) = (Log::ColdData, word(count));
-        let row = self.tree.blocks().nodes().writer().row(log, blocks).max(1);
-        if u64::from(blocks.div_ceil(row)) >= rows || inode.is_pinned() {
-            return Ok(());
-        }
-        let mut from = Some(0);
-        while let Some(at) = from {
-            self.make_room(STEP_NEED, elapsed)?;
-            let blocks_mut = self.tree.blocks_mut();
-            if at == 0 {
-                blocks_mut.nodes_mut().writer_mut().begin_row(log, blocks)?;
+        let mut from = 0;
+        loop {
+            // Former places are free then.
+            self.commit(elapsed)?;
+            let inode = self.tree.inode(nid)?;
+            let most = self.free_row();
+            let rows = self.tree.blocks().rows(&inode, from, most)?;
+            if rows.count == 0 || most == 0 || inode.is_pinned() {
+                return Ok(());
             }
-            from = blocks_mut.rewrite(nid, at, STEP_LEN)?;
+            if rows.count > 1 {
+                self.write_in_a_row(nid, from, rows.blocks)?;
+            }
+            from = rows.end;
         }
-        self.commit(elapsed)
+    }
+
+    /// Blocks that survivors can be written to in a row, besides the room that every call leaves.
+    fn free_row(&self) -> u64 {
+        let mut row = self.tree.blocks().nodes().writer().row(Log::ColdData);
+        // Nodes hold hundreds of addresses each, or one of an inode's first.
+        while row > 0 && !self.has_room(Need { data: row, nodes: row / 128 + 4 }) {
+            row = row.saturating_sub(STEP);
+        }
+        row
+    }
+
+    fn write_in_a_row(&mut self, nid: Nid, from: u64, blocks: u64) -> Result<()> {
+        let blocks_mut = self.tree.blocks_mut();
+        blocks_mut.nodes_mut().writer_mut().begin_row(Log::ColdData, word(blocks))?;
+        let (mut at, mut left) = (from, blocks);
+        while left > 0 {
+            let most = left.min(STEP);
+            at = blocks_mut.rewrite(nid, at, most)?;
+            left -= most;
+        }
+        Ok(())
     }
 
     /// Makes the present state that of the volume, if it changed. `elapsed` are the seconds that the volume was mounted

@@ -5,10 +5,7 @@ use pumice_vfs::{Errno, FileKind, check_name};
 use super::blocks::{Blocks, Stand};
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{
-        Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_beside, bucket_blocks, buckets,
-        file_type,
-    },
+    layout::{Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_beside, file_type, places},
     names::{Name, Names},
 };
 
@@ -89,9 +86,8 @@ pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name) -> Result<Option<F
         return find_in(&leaf, dir, 0, name);
     }
     let leaves = leaves(blocks, dir);
-    let places =
-        places(dir.dir_level.into(), name.hash(), dir.depth).take_while(|(level, _)| *level < leaves);
-    let places = places.map(|(_, index)| index).filter(|index| *index < leaves);
+    let places = places(name.hash(), dir.dir_level.into(), dir.depth).flatten();
+    let places = places.take_while(|index| *index < leaves);
     for candidate in blocks.digests().candidates(dir.ino, places, name.hash()) {
         let leaf = leaf(blocks, dir, candidate.block)?;
         if !candidate.is_known {
@@ -105,19 +101,6 @@ pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name) -> Result<Option<F
         }
     }
     Ok(None)
-}
-
-/// The blocks where a name with a hash may stand, in the order of their levels, each with the first block of its level.
-fn places(dir_level: u32, hash: u32, levels: u32) -> impl Iterator<Item = (u64, u64)> {
-    let starts = (0..levels.min(LEVELS_MAX)).scan(0, move |next, level| {
-        let start = *next;
-        *next += buckets(level, dir_level) * bucket_blocks(level);
-        Some((level, start))
-    });
-    starts.flat_map(move |(level, start)| {
-        let first = start + u64::from(hash) % buckets(level, dir_level) * bucket_blocks(level);
-        (first..first + bucket_blocks(level)).map(move |index| (start, index))
-    })
 }
 
 fn find_in(leaf: &Leaf, dir: &Inode, index: u64, name: &Name) -> Result<Option<Found>> {
@@ -152,7 +135,7 @@ pub(super) fn insert(
 
 fn insert_hashed(blocks: &mut Blocks, dir: &mut Inode, dentry: Dentry<'_>) -> Result<()> {
     let width = blocks.nodes().size().bytes_u64();
-    let mut places = places(dir.dir_level.into(), dentry.hash, LEVELS_MAX).map(|(_, index)| index);
+    let mut places = places(dentry.hash, dir.dir_level.into(), LEVELS_MAX).flatten();
     while let Some(index) = blocks.digests().first_roomy(dir.ino, &mut places, dentry.slots()) {
         if insert_in(blocks, dir, index, dentry)? {
             let (level, _) = bucket_beside(index, dentry.hash, dir.dir_level.into());

@@ -47,11 +47,14 @@ use pumice_vfs::{
     Result, Seek, SetAttr, SpaceInfo, SpaceMode, Timestamp, XattrMode,
 };
 
-pub use self::options::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableOptions};
 use self::{
     commit::{Commit, Need},
     mount::Opened,
     permission::{may_open, may_read, may_redo, may_write},
+};
+pub use self::{
+    mount::check_writable,
+    options::{IdleCleaning, InPlace, Logging, MasterKeys, Nonces, WritableOptions},
 };
 use crate::{
     error::{self, Error},

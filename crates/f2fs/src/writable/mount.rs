@@ -15,7 +15,7 @@ use super::{
 use crate::{
     compression::CompressionRule,
     error::{Error, Result},
-    layout::{CpFlags, Features},
+    layout::{CpFlags, Features, SuperBlock},
     nodes::Nodes as StoredNodes,
     recovery::{BrokenPromise, Recovery},
     volume::{Volume, read_super_block},
@@ -72,14 +72,7 @@ pub(super) fn open(
             sb.block().bytes()
         )));
     }
-    for feature in NOT_WRITTEN {
-        if sb.features().has(feature) {
-            return Err(unsupported(&format!("it has the feature {feature}, which is read but not written")));
-        }
-    }
-    if sb.devices().len() > 1 {
-        return Err(unsupported("it is on several devices"));
-    }
+    check_kind(&sb)?;
     let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], options.cache_bytes)?);
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
@@ -153,6 +146,24 @@ fn scarce(segments: u32, logging: Logging) -> u32 {
         Logging::Adaptive => (segments / SCARCE).max(SCARCE_MIN),
         Logging::Normal => 0,
     }
+}
+
+/// Checks that a volume is one that [`crate::WritableF2fs::mount`] takes, as far as can be told without doing it.
+///
+/// # Errors
+/// The one of mounting it.
+pub fn check_writable(volume: &Volume) -> Result<()> {
+    check_kind(volume.super_block())?;
+    check(volume)
+}
+
+fn check_kind(sb: &SuperBlock) -> Result<()> {
+    for feature in NOT_WRITTEN {
+        if sb.features().has(feature) {
+            return Err(unsupported(&format!("it has the feature {feature}, which is read but not written")));
+        }
+    }
+    if sb.devices().len() > 1 { Err(unsupported("it is on several devices")) } else { Ok(()) }
 }
 
 fn check(volume: &Volume) -> Result<()> {

@@ -1,5 +1,7 @@
 //! The choice of a log's next segment.
 
+use std::ops::Range;
+
 use super::{head::Log, sit::Sit};
 use crate::layout::{SegNo, SuperBlock};
 
@@ -7,6 +9,8 @@ use crate::layout::{SegNo, SuperBlock};
 pub(crate) struct Supply {
     section: u32,
     next: [u32; 6],
+    /// Segments that a log takes one after the other, whatever section they are in.
+    row: Range<u32>,
     /// The number of free segments at which holes of others are filled first: threaded logging.
     scarce: u32,
 }
@@ -24,7 +28,7 @@ impl Supply {
     /// Each log begins to look at a place of its own; sections are never shared while there are free ones. With `scarce` free
     /// segments, or fewer, holes are filled first.
     pub(crate) fn new(sb: &SuperBlock, starts: [SegNo; 6], scarce: u32) -> Supply {
-        Supply { section: sb.segments_per_section(), next: starts.map(|start| start.0), scarce }
+        Supply { section: sb.segments_per_section(), next: starts.map(|start| start.0), row: 0..0, scarce }
     }
 
     /// The next segment of a log; `None` if there is no room at all. The segment must be opened then.
@@ -36,16 +40,22 @@ impl Supply {
         self.free(log, sit).map(Found::Free)
     }
 
-    /// A log's next segment is this one, if it is free then.
-    pub(crate) fn aim(&mut self, log: Log, segno: SegNo) {
+    /// A log's next segments are these, as long as they are free then.
+    pub(crate) fn aim(&mut self, log: Log, row: Range<u32>) {
         if let Some(cursor) = self.next.get_mut(log.index()) {
-            *cursor = segno.0;
+            *cursor = row.start;
         }
+        self.row = row;
+    }
+
+    /// Free segments that logs take before they fill holes.
+    pub(crate) fn ample(&self, sit: &Sit) -> u32 {
+        sit.room().0.saturating_sub(self.scarce)
     }
 
     /// True if logs fill holes now.
     pub(crate) fn is_scarce(&self, sit: &Sit) -> bool {
-        sit.room().0 <= self.scarce
+        self.ample(sit) == 0
     }
 
     /// True if holes are filled before there is no free segment at all.
@@ -63,7 +73,8 @@ impl Supply {
     /// as a whole, otherwise any.
     fn free(&mut self, log: Log, sit: &Sit) -> Option<SegNo> {
         let cursor = self.next.get_mut(log.index())?;
-        let inside = !cursor.is_multiple_of(self.section) && sit.is_free(SegNo(*cursor));
+        let is_next = self.row.contains(cursor) || !cursor.is_multiple_of(self.section);
+        let inside = is_next && sit.is_free(SegNo(*cursor));
         let found = if inside { Some(*cursor) } else { free_section(*cursor, self.section, sit) };
         let segno = SegNo(found.or_else(|| (0..sit.segments()).find(|segno| sit.is_free(SegNo(*segno))))?);
         *cursor = segno.0 + 1;

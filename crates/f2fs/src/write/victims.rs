@@ -86,22 +86,24 @@ impl Writer {
         Ok(())
     }
 
-    /// Blocks of data that can be written in a row, if the log goes on there: in its segment, or in free ones.
-    pub(crate) fn row(&self, log: Log, blocks: u32) -> u32 {
-        let per_segment = self.sb.blocks_per_segment();
-        let (_, segments) = self.sit.free_row(blocks.div_ceil(per_segment));
-        let (_, here) = self.next(log);
-        if self.is_scarce() { 0 } else { here.max(segments.saturating_mul(per_segment)) }
+    /// The most blocks of data that a log can write in a row: in its segment, or in free ones.
+    pub(crate) fn row(&self, log: Log) -> u64 {
+        let (_, free) = self.sit.free_row(u32::MAX);
+        let (_, here) = self.next(self.stream(log));
+        let segments = free.min(self.supply.ample(&self.sit));
+        let free = u64::from(segments) * u64::from(self.sb.blocks_per_segment());
+        if self.is_scarce() { 0 } else { free.max(here.into()) }
     }
 
-    /// Has a log go on where so many blocks fit in a row, or as many as do.
+    /// Has a log go on where so many blocks fit in a row.
     pub(crate) fn begin_row(&mut self, log: Log, blocks: u32) -> Result<()> {
+        let log = self.stream(log);
         let (_, here) = self.next(log);
-        let (first, segments) = self.sit.free_row(blocks.div_ceil(self.sb.blocks_per_segment()));
-        if here >= blocks || segments == 0 {
+        if here >= blocks {
             return Ok(());
         }
-        self.supply.aim(log, first);
+        let (first, segments) = self.sit.free_row(blocks.div_ceil(self.sb.blocks_per_segment()));
+        self.supply.aim(log, first.0..first.0 + segments);
         let ahead = self.elsewhere(log)?;
         self.advance(log, ahead)
     }

@@ -17,8 +17,12 @@ pub(crate) type Tree = BTreeMap<Vec<u8>, Option<String>>;
 
 /// All paths from the root on. Nothing if the volume cannot be mounted.
 pub(crate) fn tree(disk: Box<dyn ReadAt>) -> Tree {
-    let options =
-        MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
+    tree_by(disk, Keyring::default())
+}
+
+/// The same, with the keys of encrypted files.
+pub(crate) fn tree_by(disk: Box<dyn ReadAt>, keys: Keyring) -> Tree {
+    let options = MountOptions { cache_bytes: 1 << 20, keys, recover: Some(Timestamp::default()) };
     let mut all = Tree::new();
     let Ok(fs) = F2fs::mount(vec![disk], options) else { return all };
     let mut todo = vec![(b"/".to_vec(), Ino::ROOT)];
