@@ -209,7 +209,7 @@ campaigns! {
     }
     F2FS_CALLS = "f2fs: random calls against the model" {
         f2fs: "writable::random";
-        F2FS_CASES of "sequences of up to 2,000 calls on each shape", such as "250";
+        F2FS_CASES of "sequences of up to 2,000 calls on each shape, of three sizes", such as "250";
         Seeds(1)
     }
     F2FS_COMPRESSED = "f2fs: compressed files, random calls" {
@@ -263,6 +263,11 @@ campaigns! {
         f2fs: "writable::kernel::linux_rolls";
         F2FS_CRASHED of "volumes, 100 to a boot", such as "2000";
         Seeds(20)
+    }
+    F2FS_MOVED = "f2fs: volumes that Linux writes to, with every section moved before" {
+        f2fs: "writable::kernel::linux_takes";
+        RANDOM of "rounds of a boot each on four volumes", such as "10";
+        Seeds(1)
     }
     F2FS_CHECKED = "f2fs: damages under the check" {
         f2fs: "check::random::random_damage";

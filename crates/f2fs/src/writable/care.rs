@@ -8,8 +8,8 @@ use super::WritableF2fs;
 use crate::error::Result;
 
 impl WritableF2fs {
-    /// Keeps logs out of sections until the volume is unmounted, and has all blocks that stand there written elsewhere.
-    pub(crate) fn vacate(&self, sections: &Range<u32>) -> Result<()> {
+    /// Has all blocks of sections written elsewhere, and keeps logs out of them until the volume is unmounted or others are vacated.
+    pub fn vacate(&self, sections: &Range<u32>) -> Result<()> {
         self.keep(|commit, elapsed| commit.vacate(sections, elapsed))
     }
 

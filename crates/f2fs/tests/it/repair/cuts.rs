@@ -10,7 +10,7 @@ use pumice_f2fs::{
     repair::{Extent, Repair, Tuning, Undo, plan, tune},
 };
 use pumice_knobs::F2FS_CUT_REPAIRS;
-use pumice_media::{BlockDevice, Lba, ReadAt};
+use pumice_media::ReadAt;
 use pumice_vfs::{FileKind, FileSystem, Ino, Timestamp, conformance::TestClock};
 
 use super::{resize::mounted, tree::tree};
@@ -23,15 +23,6 @@ use crate::{
         subject::{Shape, node, ours, volume},
     },
 };
-
-fn image_of(bytes: &[u8]) -> Image {
-    let mut disk = Live::new(Image::zeros(bytes.len() as u64 / 4096));
-    for (block, page) in (0..).zip(bytes.chunks(4096)).filter(|(_, page)| page.iter().any(|byte| *byte != 0))
-    {
-        disk.write(Lba(block), page).unwrap();
-    }
-    disk.image()
-}
 
 /// States of each change that are looked at.
 const STATES: usize = 4;
@@ -93,7 +84,7 @@ fn a_repair_outlives_cuts() {
             bytes[*at..][..changed.len()].copy_from_slice(changed);
         }
         let what = format!("PUMICE_SEED={seed}: {}: {}: {}", subject.name, damaged.member, damaged.what);
-        outlives_cuts(&what, &image_of(&bytes), false, |disk| {
+        outlives_cuts(&what, &Image::of(&bytes), false, |disk| {
             plan(Box::new(disk.clone()), Extent::All, Timestamp::default(), 2, &mut |_, _| ()).unwrap()
         });
     }
@@ -107,7 +98,7 @@ fn a_volume_is_laid_anew_though_power_fails() {
     for parts in each_loss() {
         let mut left = vec![0; bytes.len()];
         without(&bytes, parts).read_at(0, &mut left).unwrap();
-        outlives_cuts(&format!("without {parts:?}"), &image_of(&left), false, |disk| {
+        outlives_cuts(&format!("without {parts:?}"), &Image::of(&left), false, |disk| {
             let extent = Extent::Rebuild { uuid };
             plan(Box::new(disk.clone()), extent, Timestamp::default(), 2, &mut |_, _| ()).unwrap()
         });

@@ -671,7 +671,7 @@ pub(crate) fn discarding_workloads(unit: DiscardUnit) -> usize {
         let recorded = run_on(&live.image(), how, seed, &length);
         discards += recorded.events.iter().filter(|event| matches!(event, Event::Discard { .. })).count();
         let mut random = fastrand::Rng::with_seed(seed);
-        recorded.judge_all(most - seen.len(), if most > 1000 { u8::MAX } else { 2 }, &mut random, &mut seen);
+        recorded.judge_all(most - seen.len(), if most > 1000 { 8 } else { 2 }, &mut random, &mut seen);
         if seen.len() >= most {
             break;
         }

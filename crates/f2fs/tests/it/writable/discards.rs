@@ -18,7 +18,7 @@ fn with(unit: DiscardUnit) -> WritableOptions {
 }
 
 /// Blocks of the main area that the last checkpoint has in use.
-fn used(live: &Live) -> BTreeSet<usize> {
+pub(crate) fn used(live: &Live) -> BTreeSet<usize> {
     let volume = Volume::open(vec![Box::new(live.clone())], 1 << 20).unwrap();
     let (start, end) =
         (volume.super_block().main_start().0, u32::try_from(volume.super_block().main_end()).unwrap());
@@ -27,7 +27,7 @@ fn used(live: &Live) -> BTreeSet<usize> {
 }
 
 /// Runs that were discarded from event `from` on: the first block, and how many.
-fn discarded(live: &Live, from: usize) -> Vec<(usize, usize)> {
+pub(crate) fn discarded(live: &Live, from: usize) -> Vec<(usize, usize)> {
     let log = live.log();
     let discards = log.events[from..].iter().filter_map(|event| match event {
         Event::Discard { first, count } => Some((*first, *count)),

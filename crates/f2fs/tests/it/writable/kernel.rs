@@ -1,5 +1,8 @@
 //! Volumes that were changed here, in Linux. It reads our files, writes, has its cleaner move everything, which
-//! believes the summaries, and reads it again; then we look at the result.
+//! believes the summaries, and reads it again; then we look at the result. Our cleaner moves everything, too, before each
+//! boot.
+
+mod moved;
 
 use std::{
     collections::BTreeMap,
@@ -9,10 +12,11 @@ use std::{
     sync::Arc,
 };
 
+use moved::move_all;
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring, read_super_block};
-use pumice_knobs::{F2FS_LINUX_PACE, F2FS_ROLLED};
+use pumice_knobs::{F2FS_LINUX_PACE, F2FS_MOVED, F2FS_ROLLED};
 use pumice_media::ReadAt;
-use pumice_vfs::{Timestamp, conformance::TestClock};
+use pumice_vfs::{FileSystem, Ino, Timestamp, conformance::TestClock};
 use xtask::{Machine, f2fs};
 
 use super::{
@@ -20,8 +24,9 @@ use super::{
     crash,
     disk::{SharedDisk, save},
     linux::{exercise, golden, open},
+    lives::empty,
     power::Image,
-    subject::{Card, Shape, ours, volume},
+    subject::{Card, Shape, ours, sound, volume},
 };
 use crate::common::{
     manifest::{Record, differences, parse},
@@ -192,56 +197,91 @@ fn linux_takes_what_was_compressed_here() {
     linux_takes(&["compressed"]);
 }
 
+/// Moves every section of volumes and has Linux change them, as many rounds as are asked for.
 fn linux_takes(names: &[&str]) {
     let Some(machine) = Machine::for_test() else { return };
+    let mut disks: Vec<SharedDisk> = names.iter().map(|name| changed(name)).collect();
+    let seeds = F2FS_MOVED.seeds(1..2);
+    F2FS_MOVED.begin(seeds.start);
+    let mut sections = 0;
+    for (round, seed) in (0..200_u8).cycle().zip(seeds.clone()) {
+        for (name, disk) in names.iter().zip(&mut disks) {
+            let (moved, count) = move_all(disk, seed);
+            sections += count;
+            sound_but(name, &moved);
+            *disk = moved;
+        }
+        in_linux(&machine, names, &mut disks);
+        // And on it goes, with a directory in place of an older one.
+        for (name, disk) in names.iter().zip(&disks) {
+            let fs = open(disk).unwrap();
+            let older = format!("pumice-{round}");
+            if let Ok(attr) = fs.lookup(Ino::ROOT, older.as_bytes()) {
+                empty(&fs, attr.ino);
+                fs.rmdir(Ino::ROOT, older.as_bytes()).unwrap();
+            }
+            exercise(&fs, round + 7);
+            fs.unmount().unwrap();
+            sound_but(name, disk);
+        }
+        eprintln!("{names:?}, seed {seed}: {sections} sections were moved so far");
+    }
+    F2FS_MOVED.ran(seeds.clone(), (seeds.end - seeds.start) * names.len() as u64);
+}
+
+/// Neither check finds anything, but for what f2fs-tools say of compressed files.
+fn sound_but(name: &str, disk: &SharedDisk) {
+    if name == "compressed" { ours(disk) } else { sound(disk) }
+}
+
+/// Has Linux read and change volumes, and looks at what it found and left.
+fn in_linux(machine: &Machine, names: &[&str], disks: &mut [SharedDisk]) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut script = EXERCISE.to_owned();
     let (mut images, mut before) = (Vec::new(), Vec::new());
-    for (name, letter) in names.iter().zip('a'..) {
-        let disk = changed(name);
+    for ((name, disk), letter) in names.iter().zip(&*disks).zip('a'..) {
         let path = dir.path().join(name);
-        save(&disk, &path);
-        let sb = read_super_block(&disk).unwrap();
+        save(disk, &path);
+        let sb = read_super_block(disk).unwrap();
         let step = sb.raw().segs_per_sec.get() * 512;
         let (start, end) = (sb.main_start().0, sb.main_end());
         writeln!(script, "exercise /dev/vd{letter} {name} {start} {end} {step}").unwrap();
-        before.push(shown(&disk));
+        before.push(shown(disk));
         images.push(path);
     }
-    let run = f2fs::run_in_kernel(&machine, &images, &script).unwrap();
-    for (path, ours_before) in images.iter().zip(before) {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let kernel = parse(&run.file(&format!("{name}.before")).unwrap());
-        let lines = differences(&ours_before, &kernel);
-        assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
-        let (mut kernel, mut after) = (kernel, parse(&run.file(&format!("{name}.after")).unwrap()));
-        let disk = SharedDisk::of(4096, fs::read(path).unwrap());
-        let lines = differences(&shown(&disk), &after);
-        assert!(lines.is_empty(), "{name}, from Linux: {:#?}", &lines[..lines.len().min(20)]);
-        // Something was made in the root, and a compressed file changed.
-        for records in [&mut kernel, &mut after] {
-            records.remove(".");
-            if name == "compressed" {
-                assert!(records.remove("pumice-0/large.mp3").is_some());
-            }
-        }
-        let lines = differences(&after, &kernel);
-        assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
-        let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
-        // Logs stand in nearly all that is used of the smaller volume, and are left alone.
-        let least = if name == "ours" { 2 } else { 1 };
-        assert!(cleaned >= least, "{name}: {cleaned} sections were cleaned");
-        ours(&disk);
-        // And on it goes.
-        let fs = open(&disk).unwrap();
-        exercise(&fs, 7);
-        fs.unmount().unwrap();
-        ours(&disk);
+    let run = f2fs::run_in_kernel(machine, &images, &script).unwrap();
+    for (((path, name), ours_before), disk) in images.iter().zip(names).zip(before).zip(disks) {
+        *disk = SharedDisk::of(4096, fs::read(path).unwrap());
+        agrees(&run, name, &ours_before, disk);
     }
     let told = run.file("dmesg").unwrap();
     let is_usual = |line: &&str| line.contains("Mounted with") || line.contains("Found nat_bits");
     let warnings: Vec<&str> = told.lines().filter(|line| !is_usual(line)).collect();
     assert!(warnings.is_empty(), "{warnings:#?}");
+}
+
+/// Linux found our files, and we find those that it left.
+fn agrees(run: &f2fs::Run, name: &str, ours_before: &BTreeMap<String, Record>, disk: &SharedDisk) {
+    let mut kernel = parse(&run.file(&format!("{name}.before")).unwrap());
+    let mut after = parse(&run.file(&format!("{name}.after")).unwrap());
+    let lines = differences(ours_before, &kernel);
+    assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
+    let lines = differences(&shown(disk), &after);
+    assert!(lines.is_empty(), "{name}, from Linux: {:#?}", &lines[..lines.len().min(20)]);
+    // Something was made in the root, and a compressed file changed.
+    for records in [&mut kernel, &mut after] {
+        records.remove(".");
+        if name == "compressed" {
+            assert!(records.remove("pumice-0/large.mp3").is_some());
+        }
+    }
+    let lines = differences(&after, &kernel);
+    assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
+    let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
+    // Logs stand in nearly all that is used of the smaller volume, and are left alone.
+    let least = if name == "ours" { 2 } else { 1 };
+    assert!(cleaned >= least, "{name}: {cleaned} sections were cleaned");
+    sound_but(name, disk);
 }
 
 /// The most that one call of Linux writes on a volume of 1 GiB, 85 % full: see `figures`. `PUMICE_F2FS_LINUX_PACE=10000` runs it, with so

@@ -135,7 +135,7 @@ impl Life {
 }
 
 /// Removes all that is in a directory.
-fn empty(fs: &WritableF2fs, dir: Ino) {
+pub(crate) fn empty(fs: &WritableF2fs, dir: Ino) {
     let mut names = Vec::new();
     fs.readdir(dir, 0, &mut |entry| {
         names.push(entry.name.to_vec());
