@@ -127,11 +127,11 @@ impl Checkpoint {
             out.put_u32(block);
             out.put_u32(index);
         }
-        put_list(&mut out, &words_of(&self.window), put_u32);
+        put_list(&mut out, &words_of(&self.window), Put::put_u32);
         put_list(&mut out, &self.node_journal, put_change);
         put_list(&mut out, &self.block_journal, put_change);
-        put_list(&mut out, failing, put_u32);
-        put_list(&mut out, dying, put_u32);
+        put_list(&mut out, failing, Put::put_u32);
+        put_list(&mut out, dying, Put::put_u32);
         out.put_u8(u8::from(*lost_dead));
         out.put_i64(self.rounds.began);
         out.put_u64(self.rounds.corrected_bits);
@@ -140,8 +140,8 @@ impl Checkpoint {
             out.put_u32(value);
         }
         if params.copy_blocks > 0 {
-            put_list(&mut out, &self.copies, put_u32);
-            put_list(&mut out, &self.guarded, put_u32);
+            put_list(&mut out, &self.copies, Put::put_u32);
+            put_list(&mut out, &self.guarded, Put::put_u32);
         }
         out
     }
@@ -270,20 +270,16 @@ fn window_of(words: &[u32], params: &Params) -> Option<Vec<Spare>> {
     Some(window)
 }
 
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+fn put_list<T: Copy>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, T)) {
     out.put_u16(len16(list.len()));
     for item in list {
-        put(out, item);
+        put(out, *item);
     }
 }
 
-fn put_u32(out: &mut Vec<u8>, word: &u32) {
-    out.put_u32(*word);
-}
-
-fn put_change<const E: usize>(out: &mut Vec<u8>, (key, entry): &(u32, [u8; E])) {
-    out.put_u32(*key);
-    out.put(entry);
+fn put_change<const E: usize>(out: &mut Vec<u8>, (key, entry): (u32, [u8; E])) {
+    out.put_u32(key);
+    out.put(&entry);
 }
 
 /// Height and topmost pages of a table; table pages have a fixed length.
