@@ -168,6 +168,8 @@ impl Log<'_> {
             }
         }
         sealed.sort_unstable_by_key(|(age, block)| (core::cmp::Reverse(*age), *block));
-        sealed.into_iter().for_each(|(_, block)| self.offer(block));
+        for (_, block) in sealed {
+            self.offer(block);
+        }
     }
 }

@@ -124,13 +124,18 @@ struct Candidates {
 }
 
 /// The words of a checkpoint about the blocks, besides their table.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) free: u32,
     pub(crate) bad: u32,
+    /// The next place of the search for free blocks.
     pub(crate) cursor: u32,
+    /// The clock of ages.
     pub(crate) clock: u32,
     pub(crate) failing: Vec<u32>,
+    /// Blocks that became empty while the checkpoint was made.
     pub(crate) dying: Vec<u32>,
+    /// More of them than are listed: the block table knows which.
     pub(crate) lost_dead: bool,
 }
 

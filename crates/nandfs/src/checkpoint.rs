@@ -15,7 +15,6 @@ use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
-use crate::blocks::Told;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::device;
 use crate::files::Files;
@@ -142,8 +141,6 @@ impl Volume<'_> {
         let encode = |pages: &mut Pages<'_>, left: &[u32]| {
             blocks.observe(pages)?;
             let window = pages.named_window(fresh);
-            let Told { free, bad, cursor, clock, failing, dying, lost_dead } =
-                blocks.tell(left, limits.failing);
             let (copies, guarded) = pages.told_copies();
             Ok(Checkpoint {
                 number: *checkpoints + 1,
@@ -153,11 +150,8 @@ impl Volume<'_> {
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
-                free_blocks: free,
-                bad_blocks: bad,
+                blocks: blocks.tell(left, limits.failing),
                 next_nid: nodes.end(),
-                cursor,
-                clock,
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
                 block_roots: (blocks.table.roots.clone(), blocks.table.height),
                 root_inode,
@@ -165,9 +159,6 @@ impl Volume<'_> {
                 window,
                 node_journal: journal(&nodes.table.overlay),
                 block_journal: journal(&blocks.table.overlay),
-                failing,
-                lost_dead,
-                dying,
                 rounds: patrol.rounds(),
                 copies,
                 guarded,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use pumice_flashlog::{Roots, Rounds, SEQ_END};
 
 use crate::addr::Addr;
-use crate::blocks::{BLOCK_ROOTS, ENTRY};
+use crate::blocks::{BLOCK_ROOTS, ENTRY, Told};
 use crate::codec::{Put, Reader, len16, len32};
 use crate::ids::FIRST_NID;
 use crate::nodes::NODE_ROOTS;
@@ -64,14 +64,9 @@ pub(crate) struct Checkpoint {
     pub(crate) data_blocks: u64,
     /// Bytes of all nodes.
     pub(crate) node_bytes: u64,
-    pub(crate) free_blocks: u32,
-    pub(crate) bad_blocks: u32,
+    pub(crate) blocks: Told,
     /// Every node id from here on is unused.
     pub(crate) next_nid: u32,
-    /// The next place of the search for free blocks.
-    pub(crate) cursor: u32,
-    /// The clock of ages.
-    pub(crate) clock: u32,
     /// Topmost pages of the node table, and its height.
     pub(crate) node_roots: (Vec<Addr>, u8),
     /// Topmost pages of the block table, and its height.
@@ -83,11 +78,6 @@ pub(crate) struct Checkpoint {
     pub(crate) window: Vec<Spare>,
     pub(crate) node_journal: Vec<(u32, [u8; 8])>,
     pub(crate) block_journal: Vec<(u32, [u8; ENTRY])>,
-    pub(crate) failing: Vec<u32>,
-    /// Blocks that became empty while the checkpoint was made.
-    pub(crate) dying: Vec<u32>,
-    /// More of them than are listed: the block table knows which.
-    pub(crate) lost_dead: bool,
     /// The patrol's progress.
     pub(crate) rounds: Rounds,
     /// Blocks with copies of parity, oldest first; empty unless the volume has copies.
@@ -119,7 +109,8 @@ impl Checkpoint {
         for value in [self.number, self.seq, self.inodes, self.data_blocks, self.node_bytes] {
             out.put_u64(value);
         }
-        for value in [self.free_blocks, self.bad_blocks, self.next_nid, self.cursor, self.clock] {
+        let Told { free, bad, cursor, clock, failing, dying, lost_dead } = &self.blocks;
+        for value in [*free, *bad, self.next_nid, *cursor, *clock] {
             out.put_u32(value);
         }
         for (roots, height) in [&self.node_roots, &self.block_roots] {
@@ -136,12 +127,12 @@ impl Checkpoint {
             out.put_u32(block);
             out.put_u32(index);
         }
-        put_list(&mut out, &words_of(&self.window), put_u32);
+        put_list(&mut out, &words_of(&self.window), Put::put_u32);
         put_list(&mut out, &self.node_journal, put_change);
         put_list(&mut out, &self.block_journal, put_change);
-        put_list(&mut out, &self.failing, put_u32);
-        put_list(&mut out, &self.dying, put_u32);
-        out.put_u8(u8::from(self.lost_dead));
+        put_list(&mut out, failing, Put::put_u32);
+        put_list(&mut out, dying, Put::put_u32);
+        out.put_u8(u8::from(*lost_dead));
         out.put_i64(self.rounds.began);
         out.put_u64(self.rounds.corrected_bits);
         let Rounds { page, passes, moved_blocks, rebuilt_pages, .. } = self.rounds;
@@ -149,8 +140,8 @@ impl Checkpoint {
             out.put_u32(value);
         }
         if params.copy_blocks > 0 {
-            put_list(&mut out, &self.copies, put_u32);
-            put_list(&mut out, &self.guarded, put_u32);
+            put_list(&mut out, &self.copies, Put::put_u32);
+            put_list(&mut out, &self.guarded, Put::put_u32);
         }
         out
     }
@@ -167,19 +158,19 @@ impl Checkpoint {
             _ => take_list(reader, Reader::u32),
         };
         // In the order of the bytes.
+        let (number, seq, inodes) = (reader.u64()?, reader.u64()?, reader.u64()?);
+        let (data_blocks, node_bytes) = (reader.u64()?, reader.u64()?);
+        let (free, bad, next_nid) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (cursor, clock) = (reader.u32()?, reader.u32()?);
         let checkpoint = Checkpoint {
             clean: flags & CLEAN != 0,
             worn_out: flags & WORN_OUT != 0,
-            number: reader.u64()?,
-            seq: reader.u64()?,
-            inodes: reader.u64()?,
-            data_blocks: reader.u64()?,
-            node_bytes: reader.u64()?,
-            free_blocks: reader.u32()?,
-            bad_blocks: reader.u32()?,
-            next_nid: reader.u32()?,
-            cursor: reader.u32()?,
-            clock: reader.u32()?,
+            number,
+            seq,
+            inodes,
+            data_blocks,
+            node_bytes,
+            next_nid,
             node_roots: take_roots(reader, params, NODE_ROOTS)?,
             block_roots: take_roots(reader, params, BLOCK_ROOTS)?,
             root_inode: Addr::from_u64(reader.u64()?),
@@ -190,9 +181,15 @@ impl Checkpoint {
             window: window_of(&take_list(reader, Reader::u32)?, params)?,
             node_journal: take_list(reader, take_change)?,
             block_journal: take_list(reader, take_change)?,
-            failing: take_list(reader, Reader::u32)?,
-            dying: take_list(reader, Reader::u32)?,
-            lost_dead: reader.u8()? != 0,
+            blocks: Told {
+                free,
+                bad,
+                cursor,
+                clock,
+                failing: take_list(reader, Reader::u32)?,
+                dying: take_list(reader, Reader::u32)?,
+                lost_dead: reader.u8()? != 0,
+            },
             rounds: Rounds {
                 began: reader.i64()?,
                 corrected_bits: reader.u64()?,
@@ -216,14 +213,14 @@ impl Checkpoint {
             && self.inodes <= u32::MAX.into()
             && self.data_blocks <= params.charge_most()
             && self.node_bytes <= payload
-            && self.free_blocks <= params.blocks
-            && self.bad_blocks <= params.blocks
+            && self.blocks.free <= params.blocks
+            && self.blocks.bad <= params.blocks
             && self.next_nid >= FIRST_NID
             && roots.iter().all(|(roots, height)| *height > 0 || roots.iter().all(|addr| *addr == Addr::NONE))
             && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
             && self.copies.len().max(self.guarded.len()) <= NAMED_MOST
             && self.window.iter().all(|spare| spare.block < params.blocks)
-            && [&self.failing, &self.dying, &self.copies, &self.guarded]
+            && [&self.blocks.failing, &self.blocks.dying, &self.copies, &self.guarded]
                 .into_iter()
                 .flatten()
                 .all(|block| *block < params.blocks)
@@ -273,20 +270,16 @@ fn window_of(words: &[u32], params: &Params) -> Option<Vec<Spare>> {
     Some(window)
 }
 
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+fn put_list<T: Copy>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, T)) {
     out.put_u16(len16(list.len()));
     for item in list {
-        put(out, item);
+        put(out, *item);
     }
 }
 
-fn put_u32(out: &mut Vec<u8>, word: &u32) {
-    out.put_u32(*word);
-}
-
-fn put_change<const E: usize>(out: &mut Vec<u8>, (key, entry): &(u32, [u8; E])) {
-    out.put_u32(*key);
-    out.put(entry);
+fn put_change<const E: usize>(out: &mut Vec<u8>, (key, entry): (u32, [u8; E])) {
+    out.put_u32(key);
+    out.put(&entry);
 }
 
 /// Height and topmost pages of a table; table pages have a fixed length.
@@ -341,8 +334,11 @@ mod tests {
                 node_journal: vec![(1, [3; 8]); limits.node_journal],
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
                 next_nid: 9,
-                failing: vec![9; limits.failing],
-                dying: vec![9; limits.failing],
+                blocks: Told {
+                    failing: vec![9; limits.failing],
+                    dying: vec![9; limits.failing],
+                    ..Told::default()
+                },
                 rounds: Rounds {
                     began: 1 << 40,
                     page: 77,

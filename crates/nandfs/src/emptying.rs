@@ -11,13 +11,10 @@ use crate::codec::{len32, size};
 use crate::files::Files;
 use crate::log::Log;
 use crate::moving::{Move, Reason};
-use crate::pages::{DATA, META, Pages};
+use crate::pages::{DATA, META};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::Room;
-use crate::tag::{ChunkKind, Desc, Tag};
-
-/// A way to the tag of a log page.
-type Tags = fn(&mut Pages<'_>, u32) -> Result<Option<Tag>>;
+use crate::tag::{ChunkKind, Desc};
 
 impl Log<'_> {
     /// The move of all live chunks out of a block.
@@ -29,11 +26,10 @@ impl Log<'_> {
         view: SegmentView,
     ) -> Result<Move> {
         let usage = self.usage(block)?;
-        let mut live = self.live_chunks(files, block, |pages, page| pages.read_tag(page));
+        let mut live = self.live_chunks(files, block, false);
         if live.iter().map(|(addr, _)| u32::from(addr.len)).sum::<u32>() < usage.valid {
             // A wrong bit in the spare area hides a chunk from a look at the tag alone.
-            live = self
-                .live_chunks(files, block, |pages, page| pages.read_page(page).map(|found| Some(found.tag)));
+            live = self.live_chunks(files, block, true);
         }
         self.placer.sort(self.blocks.clock(), &mut live);
         Ok(Move::new((block, reason), self.cleaned(files, view), holds_data(&usage), live))
@@ -103,12 +99,16 @@ impl Log<'_> {
         self.move_chunk(files, of, addr, &Desc { kind, len: addr.len, ..whole })
     }
 
-    /// The live chunks of a block by the tags of its pages.
-    pub(crate) fn live_chunks(&mut self, files: &mut Files, block: u32, tag: Tags) -> Vec<(Addr, Desc)> {
+    /// The live chunks of a block by the tags of its pages, which are read whole or not.
+    pub(crate) fn live_chunks(&mut self, files: &mut Files, block: u32, whole: bool) -> Vec<(Addr, Desc)> {
         let mut found = Vec::new();
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);
-            let Ok(Some(tag)) = tag(&mut self.pages, page) else { continue };
+            let tag = match whole {
+                true => self.pages.read_page(page).map(|found| Some(found.tag)),
+                false => self.pages.read_tag(page),
+            };
+            let Ok(Some(tag)) = tag else { continue };
             for (offset, desc) in tag.chunks() {
                 let addr = Addr { page, offset, len: desc.len };
                 // An owner that cannot be read keeps its chunks where they are.

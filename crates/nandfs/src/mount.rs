@@ -6,7 +6,7 @@ use pumice_flashlog::{Medium, Patrol, Roots, Rounds};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::blocks::{State, Told};
+use crate::blocks::State;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::ids::Ids;
@@ -254,15 +254,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     (volume.files.nodes.table.roots, volume.files.nodes.table.height) = checkpoint.node_roots.clone();
     volume.files.nodes.root_inode = checkpoint.root_inode;
     volume.files.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
-    volume.log.blocks.resume(Told {
-        free: checkpoint.free_blocks,
-        bad: checkpoint.bad_blocks,
-        cursor: checkpoint.cursor,
-        clock: checkpoint.clock,
-        failing: checkpoint.failing.clone(),
-        dying: checkpoint.dying.clone(),
-        lost_dead: checkpoint.lost_dead,
-    });
+    volume.log.blocks.resume(checkpoint.blocks.clone());
     (volume.log.blocks.table.roots, volume.log.blocks.table.height) = checkpoint.block_roots.clone();
     volume.log.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
     volume.files.trim(&mut volume.log);

@@ -104,8 +104,7 @@ impl Log<'_> {
         if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
             return;
         }
-        let chunks =
-            self.live_chunks(files, block, |pages, page| pages.read_page(page).map(|found| Some(found.tag)));
+        let chunks = self.live_chunks(files, block, true);
         let mut read = 0;
         for (addr, desc) in chunks {
             // A chunk may go on in a page that is lost.

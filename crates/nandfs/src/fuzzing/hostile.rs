@@ -156,16 +156,16 @@ fn lie_in_counts(checkpoint: &mut Checkpoint, params: &Params, choices: &mut Cho
         2 => checkpoint.inodes = large,
         3 => checkpoint.data_blocks = large,
         4 => checkpoint.node_bytes = large,
-        5 => checkpoint.free_blocks = number,
-        6 => checkpoint.bad_blocks = number,
+        5 => checkpoint.blocks.free = number,
+        6 => checkpoint.blocks.bad = number,
         7 => checkpoint.next_nid = number,
-        8 => checkpoint.cursor = number,
-        9 => checkpoint.clock = number,
+        8 => checkpoint.blocks.cursor = number,
+        9 => checkpoint.blocks.clock = number,
         10 => checkpoint.clean = !checkpoint.clean,
         11 => checkpoint.node_roots.1 = u8::try_from(choices.below(8)).unwrap_or(0),
         12 => checkpoint.block_roots.1 = u8::try_from(choices.below(8)).unwrap_or(0),
         13 => core::mem::swap(&mut checkpoint.node_roots, &mut checkpoint.block_roots),
-        14 => checkpoint.lost_dead = true,
+        14 => checkpoint.blocks.lost_dead = true,
         _ => {}
     }
 }
@@ -180,8 +180,8 @@ fn lie_in_lists(checkpoint: &mut Checkpoint, params: &Params, choices: &mut Choi
         2 => checkpoint.window.iter_mut().for_each(|spare| spare.erased = !spare.erased),
         3 => checkpoint.heads = vec![Some((block, choices.below(params.pages_per_block))); choices.place(9)],
         4 => checkpoint.heads.clear(),
-        7 => checkpoint.failing.push(block),
-        8 => checkpoint.dying.push(block),
+        7 => checkpoint.blocks.failing.push(block),
+        8 => checkpoint.blocks.dying.push(block),
         9 => checkpoint.node_journal.push((number, (u64::from(block) << choices.below(24)).to_le_bytes())),
         10 => {
             if let Some((_, usage)) = checkpoint.block_journal.get_mut(entry) {
