@@ -34,7 +34,7 @@ test:
 	scripts/test.sh
 
 soak:
-	scripts/setup.sh test
+	scripts/setup.sh soak
 	cargo run --quiet --bin xtask -- soak
 
 # The cores of file system and flash memory server stay fit for a microcontroller; F2FS does without ciphers and codecs.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings in what `make demo` and `make test` need beyond a Rust toolchain, and nothing that is there already; says how long
+# Brings in what `make demo`, `make test` and `make soak` need beyond a Rust toolchain, and nothing that is there already; says how long
 # that took. What is built here is kept in `target/tools`.
-# Usage: scripts/setup.sh demo|test
+# Usage: scripts/setup.sh demo|test|soak
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,8 @@ is_root() { [ "$(id -u)" = 0 ]; }
 missing_packages() {
     command -v cc >/dev/null || echo gcc libc6-dev
     command -v fusermount3 >/dev/null || echo fuse3
-    [ "$1" = test ] || return 0
+    [ "$1" != demo ] || return 0
+    [ "$1" = test ] || command -v sbatch >/dev/null || echo slurm-wlm
     command -v setfacl >/dev/null || echo acl
     administrators_tool sload.f2fs || echo f2fs-tools
     command -v zstd >/dev/null || echo zstd
@@ -123,8 +124,8 @@ case "${1:-}" in
 demo)
     packages demo
     ;;
-test)
-    packages test
+test | soak)
+    packages "$1"
     toolchain
     crates
     kernel
@@ -138,7 +139,7 @@ test)
     fi
     ;;
 *)
-    echo "usage: $0 demo|test" >&2
+    echo "usage: $0 demo|test|soak" >&2
     exit 2
     ;;
 esac

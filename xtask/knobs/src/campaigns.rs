@@ -379,6 +379,11 @@ campaigns! {
         RANDOM of "runs of twelve steps, on a container and on an F2FS image", such as "100";
         Seeds(2)
     }
+    CLI_SLURM = "cli: parts of a sweep as an array of Slurm" {
+        cli: "sweeps::slurm_itself";
+        RANDOM of "sweeps", such as "10";
+        Seeds(1)
+    }
     CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
         cli: "hostile::";
         HOSTILE of "images of each file system", such as "200";

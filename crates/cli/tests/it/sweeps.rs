@@ -2,9 +2,12 @@
 
 use std::{
     fs,
+    net::TcpListener,
     path::Path,
     process::{Child, Command, Stdio},
 };
+
+use pumice_knobs::CLI_SLURM;
 
 use crate::common::{World, finish};
 
@@ -212,20 +215,93 @@ fn gnu_parallel_runs_the_parts() {
     merged(&world, "part1 part2 part3 part4");
 }
 
+fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+/// The script of an array in `docs/researcher.md`.
+fn script_of_the_page() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/researcher.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, script) = page.split_once("```sh sweep.sh\n").unwrap();
+    script.split_once("```").unwrap().0.to_owned()
+}
+
 /// The script of `docs/researcher.md`, with the variables that Slurm sets for each task of an array.
 #[test]
 fn an_array_of_slurm_runs_the_parts() {
     let world = world();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/researcher.md");
-    let page = fs::read_to_string(page).unwrap();
-    let script = page.lines().find(|line| line.contains("--shard $SLURM_ARRAY_TASK_ID")).unwrap();
+    let script = script_of_the_page();
     for task in 1..=4 {
-        let mut task_of = shell(&world, script);
+        let mut task_of = shell(&world, &script);
         let ran = task_of.env("SLURM_ARRAY_TASK_ID", task.to_string()).env("SLURM_ARRAY_TASK_COUNT", "4");
         let ran = finish(ran);
         assert_eq!(ran.code, 0, "{ran:?}");
     }
     merged(&world, "part1 part2 part3 part4");
+}
+
+/// The same script under Slurm itself, on one node of its own, where Slurm is installed.
+#[test]
+fn slurm_itself_runs_the_parts() {
+    if !["slurmctld", "slurmd", "sbatch"].iter().all(|name| is_installed(name)) {
+        eprintln!("SKIPPED: Slurm is not installed, so nothing was tested");
+        return;
+    }
+    let runs = CLI_SLURM.seeds(0..1);
+    for seed in runs.clone() {
+        CLI_SLURM.begin(seed);
+        let world = world();
+        let _node = Node::start(&world);
+        fs::write(world.path("sweep.sh"), script_of_the_page()).unwrap();
+        let ran = finish(shell(&world, "sbatch --wait --array=1-4 sweep.sh").env("SLURM_CONF", world.path(CONF)));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        merged(&world, "part1 part2 part3 part4");
+    }
+    CLI_SLURM.ran(runs.clone(), runs.end - runs.start);
+}
+
+const CONF: &str = "slurm.conf";
+
+/// Slurm's two daemons, ended with it.
+struct Node(Vec<Child>);
+
+impl Node {
+    fn start(world: &World) -> Node {
+        let place = world.path("");
+        let place = place.display();
+        // Both sockets are open while the ports are chosen, so that they differ.
+        let sockets = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [control, node] = sockets.map(|socket| socket.local_addr().unwrap().port());
+        let conf = format!(
+            "ClusterName=one\nSlurmctldHost=localhost\nSlurmctldPort={control}\nSlurmdPort={node}\nAuthType=auth/none\n\
+             CredType=cred/none\nSlurmUser=root\nStateSaveLocation={place}/state\nSlurmdSpoolDir={place}/spool\n\
+             SlurmctldPidFile={place}/slurmctld.pid\nSlurmdPidFile={place}/slurmd.pid\nProctrackType=proctrack/pgid\n\
+             TaskPlugin=task/none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nMpiDefault=none\n\
+             ReturnToService=2\nNodeName=localhost NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN\n\
+             PartitionName=all Nodes=localhost Default=YES State=UP\n"
+        );
+        fs::write(world.path(CONF), conf).unwrap();
+        for dir in ["state", "spool"] {
+            fs::create_dir(world.path(dir)).unwrap();
+        }
+        let daemon = |words: &str| {
+            let said = fs::File::create(world.path(words.split(' ').next().unwrap())).unwrap();
+            let mut daemon = shell(world, &format!("exec {words}"));
+            let kept = said.try_clone().unwrap();
+            daemon.env("SLURM_CONF", world.path(CONF)).stdout(kept).stderr(said).spawn().unwrap()
+        };
+        Node(vec![daemon("slurmctld -D"), daemon("slurmd -D -N localhost")])
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        for daemon in &mut self.0 {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
 }
 
 /// A policy of one's own beside built-in ones: kept with its records, which are made again without the first file.
