@@ -24,8 +24,8 @@ impl Mount {
     /// The same by another table.
     pub(crate) fn of(table: &Path, dir: &Path) -> Option<Mount> {
         let bytes = fs::read(table).ok()?;
-        let all = bytes.split(|byte| *byte == b'\n').filter_map(Line::of);
-        let last = all.filter(|line| line.dir == dir.as_os_str().as_bytes()).last()?;
+        let mut all = bytes.split(|byte| *byte == b'\n').filter_map(Line::of);
+        let last = all.rfind(|line| line.dir == dir.as_os_str().as_bytes())?;
         Some(Mount { table: table.into(), device: last.device.to_vec() })
     }
 

@@ -628,7 +628,8 @@ impl Blocks {
         (count == span.end - span.start).then(join)
     }
 
-    /// Writes a block that waits. With `in_place` it goes over the old block, if there is one. Otherwise it and those
+    /// Writes a block that waits. With `in_place`, or if its file is cold or pinned, it goes over the old block, if there
+    /// is one. Otherwise it and those
     /// that wait behind it are written, `most` in all, as far as one node has their addresses and one log has room.
     /// Returns how many. Blocks that could not be written wait on, to be read.
     fn write_out(&mut self, inode: &Inode, key: Key, most: usize, in_place: bool) -> Result<usize> {
@@ -640,12 +641,14 @@ impl Blocks {
         let is_packed = inode.compression().is_some();
         let secret = if first.sort == Sort::Changed { self.secret(inode)? } else { None };
         let bears = secret.as_ref().is_none_or(|secret| secret.bears_tearing());
-        let may_stay = in_place && is_file && !is_packed && first.sort == Sort::Changed && bears;
+        let is_over = in_place || inode.advise.has(Advise::COLD) && self.in_place != InPlace::Never;
+        let may_stay = is_over && is_file && !is_packed && bears || inode.is_pinned();
+        let may_stay = may_stay && first.sort == Sort::Changed;
         // The next cluster may be compressed.
         let span = clusters::span(inode, key.1);
         let most = span.map_or(most, |span| most.min(index::small(span.end - key.1)));
         let old = if may_stay { index::get(&self.nodes, inode, &slot)? } else { BlockAddr::NULL };
-        if old.is_block() && !self.nodes.writer().must_move(old) {
+        if old.is_block() && (inode.is_pinned() || !self.nodes.writer().must_move(old)) {
             let block = self.as_written(secret.as_deref(), key, &first.block)?;
             self.nodes.writer_mut().overwrite(old, &block)?;
             self.dirty.remove(&key);
@@ -654,7 +657,8 @@ impl Blocks {
         // Blocks that outlived their segment are likely to outlive others.
         let log = if first.sort == Sort::Changed { self.log(inode) } else { Log::ColdData };
         let log = self.nodes.writer().fitting(log);
-        let most = if may_stay { 1 } else { most.min(slot.left as usize) };
+        let most =
+            if may_stay { self.behind_none(inode, &slot, most)? } else { most.min(slot.left as usize) };
         let row = self.row(key, most.min(self.nodes.writer().run_behind(log) as usize));
         let row =
             (key.1..).zip(&row).map(|(at, block)| self.as_written(secret.as_deref(), (key.0, at), block));
@@ -662,6 +666,12 @@ impl Blocks {
         let count = self.write_elsewhere(inode, &slot, log, &row)?;
         (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));
         Ok(count)
+    }
+
+    /// The number of blocks, at least one and at most `most`, from a slot on of which none but the first stands anywhere.
+    fn behind_none(&self, inode: &Inode, slot: &Slot, most: usize) -> Result<usize> {
+        let addrs = index::get_run(&self.nodes, inode, slot, most.min(BATCH) as u64)?;
+        Ok(1 + addrs.iter().skip(1).take_while(|addr| !addr.is_block()).count())
     }
 
     /// A block as it goes to the medium: encrypted, where there is a key for it.

@@ -102,12 +102,13 @@ pub enum IdleCleaning {
     AgeThreshold,
 }
 
-/// The blocks of regular files that are written in place, by the rules of Linux's `ipu_policy`. A block written
+/// The blocks of regular files that are written in place, by the rules of Linux's `ipu_policy`: with any rule those of
+/// cold files, too. Pinned files always are. A block written
 /// elsewhere costs a node more and leaves the last checkpoint's block until the next. A block written in place keeps
 /// its new bytes, though power fails before the next checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum InPlace {
-    /// None.
+    /// None but those of pinned files.
     #[default]
     Never,
     /// Those that an fsync writes: all of them if only data are asked for, otherwise 8 at most.

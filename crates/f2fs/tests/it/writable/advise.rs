@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
-use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
-use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SpaceMode, XattrMode};
+use pumice_f2fs::{F2fs, InPlace, Logging, Mapped, MountOptions, WritableOptions, crypt::Keyring};
+use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SpaceMode, XattrMode, conformance::TestClock};
 
 use super::{
+    care::pin,
+    crash::mount_by,
     disk::SharedDisk,
+    power::Live,
     streams::kinds,
-    subject::{Card, Shape, node, sound},
+    subject::{Card, Shape, node, sound, volume},
 };
 
 const NAME: &[u8] = b"system.advise";
@@ -113,6 +116,60 @@ fn blocks_go_to_the_log_that_a_user_chose() {
         let blocks = kinds(Box::new(card.disk().clone()));
         assert!(blocks[kind] as usize >= BLOCKS, "{advice:?}: {blocks:?}");
         sound(card.disk());
+    }
+}
+
+/// Blocks of a file that stand where they stood once they are written again, and all.
+fn written_over(name: &[u8], in_place: InPlace, logging: Logging, is_pinned: bool) -> (usize, usize) {
+    const BLOCKS: usize = 40;
+    let mut disk = Live::new(volume(64 << 20, &Shape::PLAIN, &TestClock::new()));
+    let how = || WritableOptions { in_place, logging, ..WritableOptions::new(TestClock::new().clock()) };
+    let fs = mount_by(&disk, how()).unwrap();
+    let file = fs.create(Ino::ROOT, name, &node(FileKind::File)).unwrap().ino;
+    fs.write(file, 0, &vec![1; BLOCKS * 4096]).unwrap();
+    fs.unmount().unwrap();
+    if is_pinned {
+        pin(&mut disk, file);
+    }
+    let places = |disk: &Live| -> Vec<Mapped> {
+        let how = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+        let fs = F2fs::mount(vec![Box::new(disk.clone())], how).unwrap();
+        let (inode, block) = fs.inode(file).unwrap();
+        let at = |index| fs.nodes().run_at(&inode, &block, index, 1).unwrap().mapped;
+        (0..fs.attr(file).unwrap().size / 4096).map(at).collect()
+    };
+    let before = places(&disk);
+    let fs = mount_by(&disk, how()).unwrap();
+    // Some are new, between two of them that are not.
+    fs.write(file, 3 * 4096, &vec![2; 17 * 4096]).unwrap();
+    fs.write(file, BLOCKS as u64 * 4096, &vec![2; 9 * 4096]).unwrap();
+    fs.sync().unwrap();
+    let mut bytes = vec![0; (BLOCKS + 9) * 4096];
+    assert_eq!(fs.read(file, 0, &mut bytes).unwrap(), bytes.len());
+    let wanted = [(1, 3), (2, 17), (1, 20), (2, 9)].map(|(byte, count)| vec![byte; count * 4096]).concat();
+    assert!(bytes == wanted);
+    fs.unmount().unwrap();
+    sound(&disk);
+    let after = places(&disk);
+    let same = after[3..20].iter().zip(&before[3..20]).filter(|(one, other)| one == other).count();
+    (same, 17)
+}
+
+/// As in Linux: to move them would scatter a file that seldom changes, and whoever pinned a file knows its places.
+#[test]
+fn blocks_of_cold_and_pinned_files_are_written_over() {
+    let (adaptive, normal) = (Logging::Adaptive, Logging::Normal);
+    for (name, in_place, logging, is_pinned, stay) in [
+        (&b"a.mp3"[..], InPlace::Fsync, adaptive, false, true),
+        (b"a.mp3", InPlace::Never, adaptive, false, false),
+        (b"a.mp3", InPlace::Fsync, normal, false, false),
+        (b"file", InPlace::Fsync, adaptive, false, false),
+        (b"file", InPlace::Never, adaptive, true, true),
+        (b"a.mp3", InPlace::Fsync, normal, true, true),
+    ] {
+        let (same, all) = written_over(name, in_place, logging, is_pinned);
+        let wanted = if stay { all } else { 0 };
+        assert_eq!(same, wanted, "{}: {in_place:?}, {logging:?}, {is_pinned}", name.escape_ascii());
     }
 }
 
