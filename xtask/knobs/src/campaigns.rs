@@ -209,7 +209,7 @@ campaigns! {
     }
     F2FS_CALLS = "f2fs: random calls against the model" {
         f2fs: "writable::random";
-        F2FS_CASES of "sequences of up to 2,000 calls on each shape", such as "250";
+        F2FS_CASES of "sequences of up to 2,000 calls on each shape, of three sizes", such as "250";
         Seeds(1)
     }
     F2FS_COMPRESSED = "f2fs: compressed files, random calls" {

@@ -82,7 +82,10 @@ fn keeps_the_promises_of_the_trait() {
     run_scripted(&fresh).unwrap();
 }
 
-/// A few sequences on each of a few shapes.
+/// Sizes of volumes.
+const SIZES: [u64; 3] = [48 << 20, 96 << 20, 192 << 20];
+
+/// A few sequences on each of a few shapes, of three sizes.
 #[test]
 fn random_sequences_agree_with_the_model() {
     let (cases, seed) = (F2FS_CALLS.count().unwrap_or(3), F2FS_CALLS.first_seed(1));
@@ -94,8 +97,8 @@ fn random_sequences_agree_with_the_model() {
         Shape { dir_level: 2, ..Shape::default() },
         compressed::SHAPE,
     ];
-    for shape in &shapes {
-        let fresh = |clock: &_| make_card(96 << 20, shape, clock);
+    for (shape, bytes) in shapes.iter().zip(SIZES.into_iter().cycle()) {
+        let fresh = |clock: &_| make_card(bytes, shape, clock);
         let report = run_random(&fresh, u32::try_from(cases).unwrap(), 2000, seed)
             .unwrap_or_else(|what| panic!("PUMICE_SEED={seed}: {what}"));
         assert!(report.refused * 20 < report.ops, "{report:?}");
