@@ -215,7 +215,7 @@ fn linux_takes(names: &[&str]) {
         // And on it goes, with a directory in place of an older one.
         for (name, disk) in names.iter().zip(&disks) {
             let fs = open(disk).unwrap();
-            let older = format!("pumice-{round}");
+            let older = format!("pumice-{}", round + 6);
             if let Ok(attr) = fs.lookup(Ino::ROOT, older.as_bytes()) {
                 empty(&fs, attr.ino);
                 fs.rmdir(Ino::ROOT, older.as_bytes()).unwrap();
