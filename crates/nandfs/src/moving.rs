@@ -6,15 +6,20 @@ use pumice_cleaning::Cleaned;
 use pumice_flashlog::Pace;
 
 use crate::addr::Addr;
+use crate::codec::{len32, size};
 use crate::tag::Desc;
 
 /// Log pages that one call pays for at the most, besides those that it fills itself. Others wait for the next call.
-const PAID_MOST: u64 = 4;
+const PAID_MOST: u64 = 5;
+/// Log pages that move out of a block in one such call, at the most, or so many times what the call fills itself.
+const MOVED_MOST: u64 = 32;
+const MOVED_TIMES: u64 = 16;
 /// Log pages that move in a call out of a block that is not emptied for its space: chips of small blocks move it at once,
 /// and cold data stays together.
 const PIECE: u32 = 16;
-/// The most that wait.
-const UNPAID_MOST: u64 = 128;
+/// The most that wait. A cache that is written back leaves many at once; those that nobody paid for would leave the supply
+/// short, and checkpoints close together.
+const UNPAID_MOST: u64 = 1024;
 
 /// The cleaner between two calls.
 #[derive(Default)]
@@ -112,12 +117,14 @@ impl Move {
         Some(&self.from).filter(|_| self.holds_data)
     }
 
-    /// Bytes to move beside a write of `written`, in log pages of `page` bytes.
-    pub(crate) fn due(&mut self, written: u32, page: u32, in_haste: bool) -> u32 {
-        match self.reason {
-            Reason::Space => self.pace.due(written, in_haste),
-            Reason::Wear | Reason::Danger => PIECE * page,
+    /// Bytes to move beside a call that fills so many log pages of `page` bytes itself, and pays for `paid`.
+    pub(crate) fn due(&mut self, own: u64, paid: u64, page: u32, in_haste: bool) -> u32 {
+        if self.reason != Reason::Space {
+            return PIECE * page;
         }
+        let most = MOVED_MOST.max(MOVED_TIMES * own) * u64::from(page);
+        let written = len32(size(paid * u64::from(page)));
+        len32(size(most)).min(self.pace.due(written, in_haste))
     }
 
     /// Takes the next chunk.

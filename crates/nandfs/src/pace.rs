@@ -2,7 +2,7 @@
 
 use pumice_vfs::{Errno, Result};
 
-use crate::codec::{len32, size};
+use crate::codec::len32;
 use crate::room::LEAN_BLOCKS;
 use crate::volume::Volume;
 
@@ -100,9 +100,9 @@ impl Volume<'_> {
             return Ok(());
         }
         let own = extra.div_ceil(self.log.params.payload as usize) as u64;
-        let written = self.log.cleaner.pay(own) * u64::from(self.log.params.payload);
+        let paid = self.log.cleaner.pay(own);
         let Some(mut moving) = self.log.cleaner.moving.take() else { return Ok(()) };
-        let mut due = moving.due(len32(size(written)), self.log.params.payload, self.room().is_short());
+        let mut due = moving.due(own, paid, self.log.params.payload, self.room().is_short());
         let mut is_left = true;
         while is_left && due > 0 {
             let moved = self.log.move_next(&mut self.files, &mut moving)?;
