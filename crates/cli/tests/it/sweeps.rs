@@ -254,7 +254,8 @@ fn slurm_itself_runs_the_parts() {
         let world = world();
         let _node = Node::start(&world);
         fs::write(world.path("sweep.sh"), script_of_the_page()).unwrap();
-        let ran = finish(shell(&world, "sbatch --wait --array=1-4 sweep.sh").env("SLURM_CONF", world.path(CONF)));
+        let ran =
+            finish(shell(&world, "sbatch --wait --array=1-4 sweep.sh").env("SLURM_CONF", world.path(CONF)));
         assert_eq!(ran.code, 0, "{ran:?}");
         merged(&world, "part1 part2 part3 part4");
     }

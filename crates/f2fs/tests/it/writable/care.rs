@@ -187,7 +187,7 @@ fn a_volume_that_is_nearly_full_is_written_anew_as_far_as_there_is_room() {
         let make = |name: String| fs.create(Ino::ROOT, name.as_bytes(), &node(FileKind::File)).unwrap().ino;
         let files: Vec<Ino> = (0..9).map(|number| make(format!("file {number}"))).collect();
         let mut at = 0;
-        while files.iter().all(|file| fs.write(*file, at, &[7; 70_000]).is_ok()) {
+        while files.iter().all(|file| fs.write(*file, at, &vec![7; 70_000]).is_ok()) {
             at += 70_000;
         }
         fs.unmount().unwrap();

@@ -25,9 +25,9 @@ impl Touches {
         self.0.push(Touch { begin, ino, range: whole(range.start)..whole(range.end), byte });
     }
 
-    /// True if a tree is the wanted one, but for bytes of files. These are as `wanted` has them or the tree of the last promise, whose
-    /// blocks are older than their node where an fsync was under way, or as calls left them that were begun behind `since` events, which
-    /// depends on the inode, and before `count` of them.
+    /// True if a tree is the wanted one, but for bytes of files. These are as `wanted` has them, or as calls left them that
+    /// were begun behind `since` events of the inode, and before `count` of them. Where an fsync was under way, blocks may
+    /// be older than their node: there they may be those of the last promise, too.
     pub(crate) fn allow(
         &self,
         found: &Tree,
