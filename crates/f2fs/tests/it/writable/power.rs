@@ -2,8 +2,8 @@
 //!
 //! A completed flush makes all writes before it durable, a completed write-through itself alone. Each sector of 512
 //! bytes written since may hold any version that it had. A block that is written through is there as a whole or not at
-//! all, and so is a node with a mark of fsync: a direct node has no checksum, so that the format and [`BlockDevice`] ask as
-//! much of a device. Discarded blocks are zeros, garbage or what they were, discard by discard.
+//! all, and so is a node with a mark of fsync. A direct node has no checksum: the format asks as much of a device, and so
+//! does [`BlockDevice`]. Discarded blocks are zeros, garbage or what they were, discard by discard.
 
 use std::{
     collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher},

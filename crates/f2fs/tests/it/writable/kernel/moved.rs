@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pumice_f2fs::read_super_block;
-use pumice_vfs::FileSystem;
+use pumice_vfs::{FileSystem, Seek};
 
 use crate::writable::{
     crash::{mount_by, options},
@@ -38,10 +38,11 @@ pub(super) fn move_all(disk: &SharedDisk, seed: u64) -> (SharedDisk, usize) {
     assert!(tree(&fs) == before);
     // Linux leaves full sections alone.
     for record in before.values() {
-        let bytes = record.bytes();
-        // A hole of the file stays one.
-        for at in (0..bytes.len()).step_by(HOLES_APART).filter(|at| bytes[*at] != 0) {
-            fs.write(record.ino, at as u64, &[1]).unwrap();
+        for at in (0..record.bytes().len() as u64).step_by(HOLES_APART) {
+            // A hole of the file stays one.
+            if fs.seek(record.ino, at, Seek::Data).is_ok_and(|data| data == at) {
+                fs.write(record.ino, at, &[1]).unwrap();
+            }
         }
     }
     fs.unmount().unwrap();
