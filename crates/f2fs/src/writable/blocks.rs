@@ -629,9 +629,8 @@ impl Blocks {
     }
 
     /// Writes a block that waits. With `in_place`, or if its file is cold or pinned, it goes over the old block, if there
-    /// is one. Otherwise it and those
-    /// that wait behind it are written, `most` in all, as far as one node has their addresses and one log has room.
-    /// Returns how many. Blocks that could not be written wait on, to be read.
+    /// is one. Otherwise it and those that wait behind it are written, `most` in all, as far as one node has their
+    /// addresses and one log has room. Returns how many. Blocks that could not be written wait on, to be read.
     fn write_out(&mut self, inode: &Inode, key: Key, most: usize, in_place: bool) -> Result<usize> {
         let first = self.dirty.get(&key).cloned();
         debug_assert!(first.is_some(), "block {} of inode {} does not wait", key.1, key.0);

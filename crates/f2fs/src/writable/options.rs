@@ -102,10 +102,10 @@ pub enum IdleCleaning {
     AgeThreshold,
 }
 
-/// The blocks of regular files that are written in place, by the rules of Linux's `ipu_policy`: with any rule those of
-/// cold files, too. Pinned files always are. A block written
-/// elsewhere costs a node more and leaves the last checkpoint's block until the next. A block written in place keeps
-/// its new bytes, though power fails before the next checkpoint.
+/// The blocks of regular files that are written in place, by the rules of Linux's `ipu_policy`: with each but
+/// [`InPlace::Never`] those of cold files, too, and always those of pinned files. A block written elsewhere costs a node
+/// more and leaves the last checkpoint's block until the next. A block written in place keeps its new bytes, though
+/// power fails before the next checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum InPlace {
     /// None but those of pinned files.
