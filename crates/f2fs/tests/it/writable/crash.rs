@@ -480,9 +480,7 @@ impl Recorded {
     fn fits(&self, what: &str, found: &Tree, count: usize) {
         let wanted = self.wanted(count);
         let since = |ino| self.promised(ino, count);
-        let may_be = |touches: &Touches| {
-            wanted.iter().any(|tree| touches.allow(found, tree, wanted[0], &since, count))
-        };
+        let may_be = |touches: &Touches| wanted.iter().any(|tree| touches.allow(found, tree, &since, count));
         if !self.touches.as_ref().is_some_and(may_be) {
             same(what, found, &wanted);
         }

@@ -25,30 +25,25 @@ impl Touches {
         self.0.push(Touch { begin, ino, range: whole(range.start)..whole(range.end), byte });
     }
 
-    /// True if a tree is the wanted one, but for bytes of files. These are as `wanted` has them, or as calls left them that
-    /// were begun behind `since` events of the inode, and before `count` of them. Where an fsync was under way, blocks may
-    /// be older than their node: there they may be those of the last promise, too.
+    /// True if a tree is the wanted one, but for bytes as calls left them that were begun behind `since` events of the
+    /// inode, and before `count` of them.
     pub(crate) fn allow(
         &self,
         found: &Tree,
         wanted: &Tree,
-        promised: &Tree,
         since: &dyn Fn(Ino) -> usize,
         count: usize,
     ) -> bool {
         found.keys().eq(wanted.keys())
-            && found.iter().zip(wanted.values()).all(|((path, found), wanted)| {
+            && found.values().zip(wanted.values()).all(|(found, wanted)| {
                 let has_same_words = found.ino == wanted.ino && found.words == wanted.words;
-                let older = promised.get(path).filter(|older| older.ino == found.ino);
-                let may_be = |bytes: &Record| self.explain(found, bytes, since(found.ino)..count);
                 has_same_words
-                    && (found.pieces == wanted.pieces || may_be(wanted) || older.is_some_and(may_be))
+                    && (found.pieces == wanted.pieces || self.explain(found, wanted, since(found.ino)..count))
             })
     }
 
-    fn explain(&self, found: &Record, before: &Record, calls: Range<usize>) -> bool {
-        let (found_bytes, mut bytes) = (found.bytes(), before.bytes());
-        bytes.resize(found_bytes.len(), 0);
+    fn explain(&self, found: &Record, wanted: &Record, calls: Range<usize>) -> bool {
+        let (found_bytes, mut bytes) = (found.bytes(), wanted.bytes());
         for touch in self.0.iter().filter(|touch| touch.ino == found.ino && calls.contains(&touch.begin)) {
             let range = touch.range.start.min(bytes.len())..touch.range.end.min(bytes.len());
             let places = bytes[range.clone()].iter_mut().zip(&found_bytes[range]);

@@ -2,8 +2,8 @@
 //!
 //! A completed flush makes all writes before it durable, a completed write-through itself alone. Each sector of 512
 //! bytes written since may hold any version that it had. A block that is written through is there as a whole or not at
-//! all, and so is a node with a mark of fsync. A direct node has no checksum: the format asks as much of a device, and so
-//! does [`BlockDevice`]. Discarded blocks are zeros, garbage or what they were, discard by discard.
+//! all: a direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`]. Discarded
+//! blocks are zeros, garbage or what they were, discard by discard.
 
 use std::{
     collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher},
@@ -308,11 +308,6 @@ pub(crate) fn part(sb: &SuperBlock, block: usize, page: &[u8]) -> Part {
     if found == Part::Data && is_node { Part::Nodes } else { found }
 }
 
-/// True if a block is a node with a mark of fsync.
-fn is_marked(sb: &SuperBlock, block: usize, page: &[u8]) -> bool {
-    part(sb, block, page) == Part::Nodes && NodeFooter::of(page).is_some_and(|footer| footer.is_fsync)
-}
-
 /// A block that was written and may be lost.
 struct Pending {
     /// The write that it was a part of.
@@ -320,8 +315,6 @@ struct Pending {
     block: usize,
     page: Page,
     part: Part,
-    /// It is there as a whole or not at all.
-    is_whole: bool,
 }
 
 /// A disk on the way through its events.
@@ -364,7 +357,6 @@ impl<'a> Replay<'a> {
                     block,
                     page: page.clone(),
                     part: part(self.sb, block, page),
-                    is_whole: is_marked(self.sb, block, page),
                 }));
             }
         }
@@ -373,12 +365,10 @@ impl<'a> Replay<'a> {
     fn state(&self, keep: &mut dyn FnMut(&Pending, usize) -> bool) -> Image {
         let mut image = self.durable.clone();
         for pending in &self.pending {
-            let (mut sector, mut is_first_kept) = (0, false);
+            let mut sector = 0;
             image.put_sectors(pending.block, &pending.page, &mut || {
-                let is_kept = keep(pending, sector);
-                is_first_kept |= sector == 0 && is_kept;
                 sector += 1;
-                if pending.is_whole { is_first_kept } else { is_kept }
+                keep(pending, sector - 1)
             });
         }
         image
