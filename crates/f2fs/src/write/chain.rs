@@ -46,12 +46,15 @@ impl Writer {
     /// writes; the blocks that it leads to must have been ordered before it ([`Writer::order`]).
     pub(crate) fn promise_chained(&mut self, block: &mut [u8], footer: NodeFooter) -> Result<()> {
         debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_ordered());
-        // Blocks that were written over are no older than their node, and it is there as a whole or not at all.
-        self.medium.make_durable()?;
         self.append_node(Log::WarmNode, block, footer)?;
         let (end, _) = self.next(Log::WarmNode);
-        self.heads.of_mut(Log::WarmNode).flush_through(&mut self.medium, end)?;
-        // It ended its segment and was written with others.
+        let head = self.heads.of_mut(Log::WarmNode);
+        if self.medium.is_durable() {
+            head.flush_through(&mut self.medium, end)?;
+        } else {
+            head.flush(&mut self.medium, end)?;
+        }
+        // It ended its segment and was written with others, or blocks were written over.
         self.medium.make_durable()
     }
 

@@ -226,6 +226,11 @@ impl Medium {
     pub(crate) fn make_durable(&mut self) -> Result<()> {
         if self.is_durable { Ok(()) } else { self.flush() }
     }
+
+    /// True if all that was written outlives a power cut.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.is_durable
+    }
 }
 
 #[cfg(test)]

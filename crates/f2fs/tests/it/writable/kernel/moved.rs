@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pumice_f2fs::read_super_block;
-use pumice_vfs::FileSystem;
+use pumice_vfs::{Errno, FileSystem};
 
 use crate::writable::{
     crash::{mount_by, options},
@@ -16,9 +16,6 @@ use crate::writable::{
 
 /// Bytes from one block that is written again to the next: several in a section.
 const HOLES_APART: usize = 1 << 19;
-
-/// Bytes left for what Linux writes.
-const ROOM: u64 = 6 << 20;
 
 /// Has every section emptied, those where logs stand, too, in an order by seed. Returns how many were in use.
 pub(super) fn move_all(disk: &SharedDisk, seed: u64) -> (SharedDisk, usize) {
@@ -42,8 +39,10 @@ pub(super) fn move_all(disk: &SharedDisk, seed: u64) -> (SharedDisk, usize) {
     // Linux leaves full sections alone.
     for record in before.values() {
         for at in (0..record.bytes().len() as u64).step_by(HOLES_APART) {
-            if fs.space().unwrap().free_bytes > ROOM {
-                fs.write(record.ino, at, &[1]).unwrap();
+            // After some rounds the volume may be full.
+            match fs.write(record.ino, at, &[1]) {
+                Err(error) if error.errno() == Errno::NoSpace => {}
+                written => written.unwrap(),
             }
         }
     }
