@@ -101,3 +101,4 @@ pub use attr::now;
 pub use error::MountError;
 pub use options::{MountOptions, OptionError, Users};
 pub use session::{Session, Unmounter, mount};
+pub use table::mount_options;

@@ -24,23 +24,42 @@ impl Mount {
     /// The same by another table.
     pub(crate) fn of(table: &Path, dir: &Path) -> Option<Mount> {
         let bytes = fs::read(table).ok()?;
-        let mut all = bytes.split(|byte| *byte == b'\n').filter_map(Line::of);
-        let last = all.rfind(|line| line.dir == dir.as_os_str().as_bytes())?;
-        Some(Mount { table: table.into(), device: last.device.to_vec() })
+        Some(Mount { table: table.into(), device: topmost(&bytes, dir)?.device.to_vec() })
     }
 
     /// True if it takes no changes now. One that is in no table any more takes them.
     pub(crate) fn is_read_only(&self) -> bool {
         let bytes = fs::read(&self.table).unwrap_or_default();
-        let mut all = bytes.split(|byte| *byte == b'\n').filter_map(Line::of);
-        all.any(|line| line.device == self.device && line.is_read_only)
+        lines(&bytes).any(|line| line.device == self.device && line.is_read_only)
     }
+}
+
+/// The options of the mount on a directory, such as `nosuid`, if it is one of this program. Those of the file system are not among
+/// them.
+#[must_use]
+pub fn mount_options(dir: &Path) -> Option<Vec<String>> {
+    let bytes = fs::read(TABLE).ok()?;
+    let line = topmost(&bytes, dir).filter(|line| line.kind == b"fuse.pumice")?;
+    let words = line.options.split(|byte| *byte == b',');
+    Some(words.map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+}
+
+fn lines(table: &[u8]) -> impl DoubleEndedIterator<Item = Line<'_>> {
+    table.split(|byte| *byte == b'\n').filter_map(Line::of)
+}
+
+/// The last mount on a directory, which hides the others.
+fn topmost<'a>(table: &'a [u8], dir: &Path) -> Option<Line<'a>> {
+    lines(table).rfind(|line| line.dir == dir.as_os_str().as_bytes())
 }
 
 /// A line of the table.
 struct Line<'a> {
     device: &'a [u8],
     dir: Vec<u8>,
+    /// The mount's own options; those of the file system stand elsewhere.
+    options: &'a [u8],
+    kind: &'a [u8],
     /// The file system takes no changes. A bind mount may take none for itself.
     is_read_only: bool,
 }
@@ -48,11 +67,12 @@ struct Line<'a> {
 impl Line<'_> {
     fn of(line: &[u8]) -> Option<Line<'_>> {
         let mut words = line.split(|byte| *byte == b' ');
-        let (device, dir) = (words.nth(2)?, words.nth(1)?);
+        let (device, dir, options) = (words.nth(2)?, words.nth(1)?, words.next()?);
         // Behind the hyphen stand kind, source, and the options of the file system.
         words.find(|word| *word == b"-")?;
-        let is_read_only = words.nth(2)?.split(|byte| *byte == b',').any(|option| option == b"ro");
-        Some(Line { device, dir: unescaped(dir), is_read_only })
+        let kind = words.next()?;
+        let is_read_only = words.nth(1)?.split(|byte| *byte == b',').any(|option| option == b"ro");
+        Some(Line { device, dir: unescaped(dir), options, kind, is_read_only })
     }
 }
 
@@ -79,6 +99,7 @@ mod tests {
         let line = b"42 27 0:39 / /tmp/a\\040b\\134 ro,nosuid shared:1 - fuse.pumice /tmp/x,ro rw,user_id=0";
         let found = Line::of(line).unwrap();
         assert_eq!((found.device, found.is_read_only), (&b"0:39"[..], false));
+        assert_eq!((found.options, found.kind), (&b"ro,nosuid"[..], &b"fuse.pumice"[..]));
         assert_eq!(found.dir, b"/tmp/a b\\");
         assert!(Line::of(b"42 27 0:39 / /mnt rw - fuse.pumice x ro,user_id=0").unwrap().is_read_only);
         assert!(Line::of(b"42 27 0:39 / /mnt rw").is_none() && Line::of(b"").is_none());

@@ -330,19 +330,9 @@ impl std::str::FromStr for Days {
 
 /// The kernel's flags of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    // "36 35 98:0 / /place rw,noatime shared:1 - fuse.pumice /source rw"; the last one is on top.
-    let line = mounts.lines().rev().find(|line| {
-        let named = line.split(' ').nth(4).map(|name| name.replace(r"\040", " "));
-        named.is_some_and(|name| Path::new(&name) == place)
-    })?;
-    let (mount, kind) = line.split_once(" - ")?;
-    if !kind.starts_with("fuse.pumice ") {
-        return None;
-    }
-    let words = mount.split(' ').nth(5)?;
-    let flags = words.split(',').filter_map(|word| {
-        Some(match word {
+    let words = pumice_fuse::mount_options(place)?;
+    let flags = words.iter().filter_map(|word| {
+        Some(match word.as_str() {
             "nosuid" => MountFlags::NOSUID,
             "nodev" => MountFlags::NODEV,
             "noexec" => MountFlags::NOEXEC,

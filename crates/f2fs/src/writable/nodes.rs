@@ -392,8 +392,12 @@ impl Nodes {
         let stays = |waiting: &Waiting| data_only && waiting.only_times;
         let waits = self.dirty.get(&ino).is_some_and(|waiting| !stays(waiting));
         let must_name = self.promises.must_name(ino);
+        let is_unmarked = nids.is_empty() && self.promises.is_unmarked(ino);
+        if waits && nids.is_empty() && !must_name && !is_unmarked && self.promise_times(ino)? {
+            return Ok(());
+        }
         // The inode comes last: it alone can carry the name.
-        if must_name || waits || nids.is_empty() && self.promises.is_unmarked(ino) {
+        if must_name || waits || is_unmarked {
             self.edit(ino)?;
             nids.push(ino);
         }
@@ -403,7 +407,6 @@ impl Nodes {
                 self.append(nid, waiting)?;
             }
         }
-        self.writer_mut().order()?;
         if let Some(waiting) = self.dirty.remove(&last) {
             let mut block = (*waiting.block).clone();
             let is_dentry = must_name && last == ino;
@@ -413,6 +416,19 @@ impl Nodes {
             self.promises.keep(ino);
         }
         Ok(())
+    }
+
+    /// Makes data that were written over, and the times of their inode, outlive a power cut, if nothing else changed and the
+    /// inode may stay where it is.
+    fn promise_times(&mut self, ino: Nid) -> Result<bool> {
+        let waiting = self.dirty.get(&ino).filter(|waiting| waiting.only_times);
+        let Some(waiting) = waiting.filter(|_| self.writer.has_overwritten()) else { return Ok(false) };
+        let block = waiting.block.clone();
+        let is_promised = self.writer_mut().promise_over(ino, &block)?;
+        if is_promised {
+            self.dirty.remove(&ino);
+        }
+        Ok(is_promised)
     }
 
     /// Nodes of a file that wait and that rolling forward looks at, without its inode.

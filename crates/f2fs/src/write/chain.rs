@@ -1,14 +1,19 @@
 //! Nodes that outlive a power cut without a checkpoint: a chain in the log of warm nodes, from where the last checkpoint says that
 //! it goes on.
 
-use super::{Writer, head::Log};
+use super::{
+    Writer,
+    head::{Head, Log},
+};
 use crate::{
     error::Result,
-    layout::{BlockAddr, NodeFooter},
+    layout::{BlockAddr, Nid, NodeFooter},
 };
 
 /// Logs with blocks that a chain can lead to, and the one that it is in.
 const LOGS: [Log; 4] = [Log::HotData, Log::WarmData, Log::ColdData, Log::WarmNode];
+/// Bytes that a device writes as a whole or not at all. The times of an inode are in its first sector.
+const SECTOR: usize = 512;
 
 impl Writer {
     /// True if nodes that are written now belong to the chain of the last checkpoint. That one was made since the
@@ -28,10 +33,9 @@ impl Writer {
         self.medium.make_durable()
     }
 
-    /// The same, as far as nodes lead to them that did not before: blocks that were written over where they stand may still be lost.
-    pub(crate) fn order(&mut self) -> Result<()> {
-        self.flush_heads()?;
-        self.medium.order()
+    /// True if blocks were written over where they stand since all was durable.
+    pub(crate) fn has_overwritten(&self) -> bool {
+        self.medium.has_overwritten()
     }
 
     fn flush_heads(&mut self) -> Result<()> {
@@ -42,20 +46,33 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so do all earlier
-    /// writes; the blocks that it leads to must have been ordered before it ([`Writer::order`]).
+    /// Appends a node with an fsync mark to the chain, once all that was written before outlives a power cut. When this returns
+    /// the node does, too; a cut that comes earlier leaves it as a whole or not at all.
     pub(crate) fn promise_chained(&mut self, block: &mut [u8], footer: NodeFooter) -> Result<()> {
-        debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_ordered());
-        self.append_node(Log::WarmNode, block, footer)?;
-        let (end, _) = self.next(Log::WarmNode);
-        let head = self.heads.of_mut(Log::WarmNode);
-        if self.medium.is_durable() {
-            head.flush_through(&mut self.medium, end)?;
-        } else {
-            head.flush(&mut self.medium, end)?;
+        debug_assert!(footer.is_fsync && self.has_chain());
+        self.make_durable()?;
+        self.append(Log::WarmNode, block, footer, Head::flush_through).map(drop)
+    }
+
+    /// Writes an inode over its marked node in the chain, and makes all that was written outlive a power cut: one wait, for
+    /// data that were written over, too. Returns false, and has done nothing, if there is no such node to write over, or if
+    /// more of it changes than its first sector. A power cut leaves the old sector or the new one.
+    pub(crate) fn promise_over(&mut self, ino: Nid, block: &[u8]) -> Result<bool> {
+        let addr = self.entry(ino)?.addr;
+        if self.must_move(addr) {
+            return Ok(false);
         }
-        // It ended its segment and was written with others, or blocks were written over.
-        self.medium.make_durable()
+        let old = self.medium.read(addr)?;
+        let marked = |footer: &NodeFooter| footer.is_fsync && footer.cp_version == self.last.footer_version;
+        let Some(footer) = NodeFooter::of(&old).filter(marked) else { return Ok(false) };
+        let mut new = block.to_vec();
+        self.sign(&footer, &mut new);
+        let is_same_behind = old.iter().zip(&new).skip(SECTOR).all(|(old, new)| old == new);
+        if is_same_behind {
+            self.overwrite(addr, &new)?;
+            self.make_durable()?;
+        }
+        Ok(is_same_behind)
     }
 
     /// Writes a block of data over its owner's block at `addr`.

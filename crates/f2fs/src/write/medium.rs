@@ -90,8 +90,8 @@ pub(crate) struct Medium {
     cache: Option<BlockCache>,
     /// All that was written outlives a power cut.
     is_durable: bool,
-    /// All but blocks that were written over where they stand.
-    is_ordered: bool,
+    /// Blocks were written over since then.
+    has_overwritten: bool,
     /// The device is told of blocks that nobody needs.
     discards: Option<DiscardUnit>,
 }
@@ -101,7 +101,7 @@ impl Medium {
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
         let device = Device::new(device);
-        Medium { device, block, cache: None, is_durable: true, is_ordered: true, discards: None }
+        Medium { device, block, cache: None, is_durable: true, has_overwritten: false, discards: None }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
@@ -113,7 +113,7 @@ impl Medium {
         discards: Option<DiscardUnit>,
     ) -> Medium {
         let cache = Some(BlockCache::new(cache_bytes, block.width()));
-        Medium { device, block, cache, is_durable: true, is_ordered: true, discards }
+        Medium { device, block, cache, is_durable: true, has_overwritten: false, discards }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -142,18 +142,18 @@ impl Medium {
 
     /// A whole number of blocks from `addr` on.
     pub(crate) fn write(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
-        self.is_ordered = false;
-        self.write_over(addr, bytes)
-    }
-
-    /// The same, over blocks in place: pointers to them may outlive a power cut before they do.
-    pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
         self.is_durable = false;
         let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
         written.map_err(|error| Error::Write { addr: addr.0.into(), error })?;
         self.keep(addr, bytes);
         Ok(())
+    }
+
+    /// The same, over blocks that are in use.
+    pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
+        self.has_overwritten = true;
+        self.write(addr, bytes)
     }
 
     /// The same; when it returns these blocks outlive a power cut, whatever becomes of others.
@@ -208,18 +208,8 @@ impl Medium {
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.device.0.lock().flush().map_err(Error::Flush)?;
-        (self.is_durable, self.is_ordered) = (true, true);
+        (self.is_durable, self.has_overwritten) = (true, false);
         Ok(())
-    }
-
-    /// Makes all writes outlive a power cut, if that matters to pointers at them.
-    pub(crate) fn order(&mut self) -> Result<()> {
-        if self.is_ordered { Ok(()) } else { self.flush() }
-    }
-
-    /// True if pointers to written blocks may outlive a power cut.
-    pub(crate) fn is_ordered(&self) -> bool {
-        self.is_ordered
     }
 
     /// The same, if anything was written since the last time.
@@ -227,9 +217,9 @@ impl Medium {
         if self.is_durable { Ok(()) } else { self.flush() }
     }
 
-    /// True if all that was written outlives a power cut.
-    pub(crate) fn is_durable(&self) -> bool {
-        self.is_durable
+    /// True if blocks that are in use were written over and may not outlive a power cut.
+    pub(crate) fn has_overwritten(&self) -> bool {
+        self.has_overwritten
     }
 }
 

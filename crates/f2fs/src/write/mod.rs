@@ -373,7 +373,18 @@ impl Writer {
         &mut self,
         log: Log,
         block: &mut [u8],
+        footer: NodeFooter,
+    ) -> Result<BlockAddr> {
+        self.append(log, block, footer, |_, _, _| Ok(()))
+    }
+
+    /// The same; what waits of the log is written by `flush` before the log goes on.
+    fn append(
+        &mut self,
+        log: Log,
+        block: &mut [u8],
         mut footer: NodeFooter,
+        flush: fn(&mut Head, &mut Medium, BlockAddr) -> Result<()>,
     ) -> Result<BlockAddr> {
         debug_assert!(log.is_node());
         let (addr, _) = self.next(log);
@@ -382,12 +393,11 @@ impl Writer {
         let ahead = self.ahead(log, 1)?;
         footer.next = ahead.addr(&self.sit);
         footer.cp_version = self.last.footer_version;
-        footer.write_to(block);
-        if footer.is_inode() && self.sb.features().has(Features::INODE_CHECKSUM) {
-            self.seal(footer.nid, block);
-        }
+        self.sign(&footer, block);
         let owner = Summary { nid: footer.nid, version: old.version, offset: 0 };
         self.put(log, std::iter::once(&*block), std::iter::once(owner))?;
+        let (segno, end) = self.heads.of(log).place();
+        flush(self.heads.of_mut(log), &mut self.medium, self.sit.addr(segno, end))?;
         self.advance(log, ahead)?;
         if old.is_used() {
             self.nat.moved(&self.medium, footer.nid, addr)?;
@@ -398,7 +408,14 @@ impl Writer {
         Ok(addr)
     }
 
-    /// Writes the checksum of an inode, which covers its footer.
+    /// Writes the footer of a node, and the checksum of an inode, which covers it.
+    fn sign(&self, footer: &NodeFooter, block: &mut [u8]) {
+        footer.write_to(block);
+        if footer.is_inode() && self.sb.features().has(Features::INODE_CHECKSUM) {
+            self.seal(footer.nid, block);
+        }
+    }
+
     fn seal(&self, ino: Nid, block: &mut [u8]) {
         let generation = block.get(INODE_GENERATION_OFFSET..).and_then(<[u8]>::first_chunk);
         debug_assert!(generation.is_some(), "an inode is shorter than its head");

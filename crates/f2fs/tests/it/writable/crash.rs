@@ -5,6 +5,7 @@
 //! whole, unless N is less.
 
 mod ahead;
+mod in_place;
 mod recovery;
 
 use std::{
@@ -158,8 +159,10 @@ impl Run<'_> {
         }
     }
 
+    /// One of a few names. Two are of cold files, which are written over where they stand.
     fn name(&mut self) -> Vec<u8> {
-        vec![b'a' + self.random.u8(0..12)]
+        let letter = b'a' + self.random.u8(0..12);
+        if letter < b'k' { vec![letter] } else { [&[letter], &b".mp3"[..]].concat() }
     }
 
     /// A file, if the name that was drawn leads to one.
