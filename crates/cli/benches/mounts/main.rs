@@ -1,25 +1,29 @@
-//! `cargo bench -p pumice-cli --bench f2fs` measures Pumice's F2FS beside other programs:
-//! - a mount, beside a pass-through FUSE file system over the tree that the image was made from (libfuse's example
+//! `cargo bench -p pumice-cli --bench mounts` measures Pumice's mounts, and its F2FS, beside other programs:
+//! - a mount of F2FS, beside a pass-through FUSE file system over the tree that the image was made from (libfuse's example
 //!   passthrough_ll, built from its Debian package);
 //! - `get`, beside `dump.f2fs -r` and `cp -a`;
 //! - `fsck -n`, beside fsck.f2fs;
 //! - a cold `find -ls` of a mount, beside ext4 on a loop device and the pass-through over that;
-//! - `mkfs -t f2fs --from`, beside mkfs.f2fs and sload.f2fs.
+//! - `mkfs -t f2fs --from`, beside mkfs.f2fs and sload.f2fs;
+//! - a mount of nandfs in a chip container, beside the pass-through on the same file system, tmpfs and the disk.
 //!
 //! All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C compiler, and root for
 //! /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's. `-- find files` runs two of
-//! the five parts `mount`, `write`, `find`, `files` and `mkfs`. `write` also needs sqlite3, git and make, and takes
-//! words of the names of its figures (`-- write SQLite`).
+//! the six parts `mount`, `write`, `find`, `files`, `mkfs` and `container`. `write` and `container` also need sqlite3, git and
+//! make, and take words of the names of their figures (`-- write SQLite`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod changes;
+mod containers;
 mod figures;
 mod files;
 mod find;
 mod mkfs;
 mod mounts;
 mod programs;
+mod side_by_side;
 mod tree;
+mod work;
 
 use std::{
     fs,
@@ -58,6 +62,10 @@ fn main() {
     if runs("mkfs") {
         println!();
         mkfs::figures();
+    }
+    if runs("container") {
+        println!();
+        containers::figures(&parts);
     }
     println!();
     println!("load after: {}", load().trim());

@@ -1,11 +1,10 @@
 //! The measurements of a mount that is written to.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Read, Write},
-    os::unix::fs::FileExt,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -13,34 +12,32 @@ use std::{
 use rustix::mount::{MountFlags, mount_remount};
 
 use crate::{
-    forget, median,
     mounts::{self, Mount, Server},
-    run, tree,
+    run,
+    side_by_side::{Part, Place},
+    work::{PIECE, database, random, sequential},
 };
 
 const IMAGE_BYTES: u64 = 2 << 30;
-const BIG_BYTES: u64 = 512 << 20;
-const PIECE: usize = 1 << 20;
-const FILE_BYTES: u64 = 64 << 20;
-const WRITES: u32 = 1000;
 pub(crate) const FILES: u32 = 20_000;
 const FILES_PER_DIRECTORY: u32 = 200;
 const AT_A_TIME: u32 = 10_000;
 const PAUSE_AFTER_FORGETTING: Duration = Duration::from_millis(500);
-const TRANSACTIONS: u32 = 1000;
 const SOURCES: u32 = 60;
+
+/// An empty volume. The image keeps its blocks, which it gets once.
+fn make_image(image: &Path) {
+    if !image.exists() {
+        let mut file = File::create(image).unwrap();
+        let zeros = vec![0; PIECE];
+        (0..IMAGE_BYTES / zeros.len() as u64).for_each(|_| file.write_all(&zeros).unwrap());
+        file.sync_all().unwrap();
+    }
+    run(Command::new("mkfs.f2fs").args(["-q", "-f", "-t", "0"]).arg(image));
+}
 
 /// Freed blocks stay part of the image.
 const NO_DISCARD: &str = "nodiscard";
-
-/// Figures of one run in a fresh mount: more is better.
-struct Part {
-    /// The other options of the mount.
-    options: &'static str,
-    figures: &'static [(&'static str, &'static str)],
-    turns: usize,
-    measure: fn(&Path) -> Vec<f64>,
-}
 
 const PARTS: [Part; 7] = [
     Part {
@@ -49,19 +46,16 @@ const PARTS: [Part; 7] = [
             ("sequential write of 512 MiB", "MB/s"),
             ("sequential read of it, in the host's cache", "MB/s"),
         ],
-        turns: 5,
         measure: sequential,
     },
     Part {
         options: NO_DISCARD,
         figures: &[("1,000 random writes of 4 KiB, each with fsync", "writes/s")],
-        turns: 5,
         measure: random,
     },
     Part {
         options: "nodiscard,in_place=never",
         figures: &[("the same random writes with in_place=never", "writes/s")],
-        turns: 5,
         measure: random,
     },
     Part {
@@ -71,60 +65,24 @@ const PARTS: [Part; 7] = [
             ("their stat", "files/s"),
             ("their unlink", "files/s"),
         ],
-        turns: 5,
         measure: files,
     },
     Part {
         options: NO_DISCARD,
         figures: &[("SQLite, WAL, synchronous=full, 1,000 transactions", "transactions/s")],
-        turns: 5,
         measure: database,
     },
-    Part {
-        options: NO_DISCARD,
-        figures: &[("git clone of this repository", "clones/min")],
-        turns: 5,
-        measure: clone,
-    },
-    Part {
-        options: NO_DISCARD,
-        figures: &[("make -j2 of 60 C files", "builds/min")],
-        turns: 5,
-        measure: make,
-    },
+    Part { options: NO_DISCARD, figures: &[("git clone of this repository", "clones/min")], measure: clone },
+    Part { options: NO_DISCARD, figures: &[("make -j2 of 60 C files", "builds/min")], measure: make },
 ];
 
 /// A mount of F2FS, and a pass-through, on the same file system: each gets a fresh start for every part.
 pub(crate) fn figures(parts: &[String]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("f2fs-bench-changes");
-    let place = Place { image: folder.join("image"), tree: folder.join("tree") };
-    fs::create_dir_all(&place.tree).unwrap();
-    place.fill();
-    let Some(peer) = mounts::pass_through(&folder, &place.tree, &place.tree) else {
-        println!(
-            "SKIPPED: libfuse's passthrough_ll cannot be built: libfuse3-dev and a C compiler are needed"
-        );
-        return;
-    };
-    println!("| mount, written to | pumice | passthrough_ll | ratio | wanted |");
-    println!("|---|---|---|---|---|");
+    let place = Place::new(&folder, make_image);
     let words: Vec<&String> = parts.iter().filter(|word| *word != "write").collect();
-    let wanted = |part: &&Part| words.is_empty() || words.iter().any(|word| part.is(word));
-    for part in PARTS.iter().filter(wanted) {
-        let mut rates = [const { Vec::new() }; 2];
-        let own = mounts::pumice_to_write(&place.image, part.options);
-        for _ in 0..part.turns {
-            for (server, rates) in [&own, &peer].into_iter().zip(&mut rates) {
-                place.renew();
-                let mount = Mount::new(server);
-                rates.push((part.measure)(mount.dir()));
-            }
-        }
-        for (at, (name, unit)) in part.figures.iter().enumerate() {
-            let [own, peer] =
-                rates.each_ref().map(|turns| median(turns.iter().map(|rates| rates[at]).collect()));
-            println!("| {name}, {unit} | {own:.0} | {peer:.0} | {:.2} | 0.90 |", own / peer);
-        }
+    if !place.compare("mount, written to", &PARTS, 0.9, &words) {
+        return;
     }
     if words.is_empty() || words.iter().any(|word| *word == "processor") {
         println!();
@@ -134,81 +92,6 @@ pub(crate) fn figures(parts: &[String]) {
         println!();
         memory(&folder);
     }
-}
-
-impl Part {
-    /// True if a word on the command line asks for it.
-    fn is(&self, word: &str) -> bool {
-        self.figures.iter().any(|(name, _)| name.contains(word))
-    }
-}
-
-/// The place of written files on both.
-struct Place {
-    image: PathBuf,
-    tree: PathBuf,
-}
-
-impl Place {
-    /// Gives the image all its blocks, once.
-    fn fill(&self) {
-        if self.image.exists() {
-            return;
-        }
-        let mut image = File::create(&self.image).unwrap();
-        let zeros = vec![0; PIECE];
-        (0..IMAGE_BYTES / zeros.len() as u64).for_each(|_| image.write_all(&zeros).unwrap());
-        image.sync_all().unwrap();
-    }
-
-    /// An empty volume that keeps the blocks of its image, and an empty tree; nothing waits to be written by the host.
-    fn renew(&self) {
-        run(Command::new("mkfs.f2fs").args(["-q", "-f", "-t", "0"]).arg(&self.image));
-        fs::remove_dir_all(&self.tree).unwrap();
-        fs::create_dir(&self.tree).unwrap();
-        run(Command::new("sync").arg("-f").arg(&self.image));
-    }
-}
-
-fn sequential(dir: &Path) -> Vec<f64> {
-    let path = dir.join("big");
-    let piece: Vec<u8> = (0..PIECE).map(|at| u8::try_from(at % 251).unwrap()).collect();
-    let start = Instant::now();
-    let mut file = File::create(&path).unwrap();
-    (0..BIG_BYTES / piece.len() as u64).for_each(|_| file.write_all(&piece).unwrap());
-    let write = megabytes(start);
-    file.sync_all().unwrap();
-    drop(file);
-    forget(&path);
-    let start = Instant::now();
-    let (mut file, mut buffer, mut bytes) = (File::open(&path).unwrap(), vec![0; PIECE], 0);
-    while bytes < BIG_BYTES {
-        let count = file.read(&mut buffer).unwrap();
-        assert!(count > 0, "the file has {bytes} bytes");
-        bytes += count as u64;
-    }
-    vec![write, megabytes(start)]
-}
-
-fn megabytes(start: Instant) -> f64 {
-    f64::from(u32::try_from(BIG_BYTES).unwrap()) / start.elapsed().as_secs_f64() / 1e6
-}
-
-fn random(dir: &Path) -> Vec<f64> {
-    let path = dir.join("file");
-    let piece = vec![7; PIECE];
-    let mut file = File::create(&path).unwrap();
-    (0..FILE_BYTES / piece.len() as u64).for_each(|_| file.write_all(&piece).unwrap());
-    file.sync_all().unwrap();
-    let file = OpenOptions::new().write(true).open(&path).unwrap();
-    let (mut state, block) = (7, [9; 4096]);
-    let start = Instant::now();
-    for _ in 0..WRITES {
-        let at = tree::next(&mut state) % (FILE_BYTES / 4096) * 4096;
-        file.write_all_at(&block, at).unwrap();
-        file.sync_all().unwrap();
-    }
-    vec![rate(WRITES, start)]
 }
 
 fn files(dir: &Path) -> Vec<f64> {
@@ -315,24 +198,6 @@ fn memory(folder: &Path) {
     fs::remove_file(&image).unwrap();
 }
 
-fn database(dir: &Path) -> Vec<f64> {
-    let mut program = Command::new("sqlite3")
-        .arg(dir.join("database"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let inserts: Vec<String> = (0..TRANSACTIONS)
-        .map(|number| format!("INSERT INTO t VALUES({number}, '{:0>100}');\n", number * 7))
-        .collect();
-    let head = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(id, text);\n";
-    let words = [head, &inserts.concat()].concat();
-    let start = Instant::now();
-    program.stdin.take().unwrap().write_all(words.as_bytes()).unwrap();
-    assert!(program.wait().unwrap().success());
-    vec![rate(TRANSACTIONS, start)]
-}
-
 fn clone(dir: &Path) -> Vec<f64> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let start = Instant::now();
@@ -355,8 +220,4 @@ fn make(dir: &Path) -> Vec<f64> {
     let start = Instant::now();
     run(Command::new("make").args(["-s", "-j2", "-C"]).arg(dir));
     vec![60.0 / start.elapsed().as_secs_f64()]
-}
-
-fn rate(count: u32, start: Instant) -> f64 {
-    f64::from(count) / start.elapsed().as_secs_f64()
 }
