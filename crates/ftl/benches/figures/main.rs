@@ -12,6 +12,7 @@
     reason = "a program that prints tables, and stops at the first thing that goes wrong"
 )]
 
+mod cuts;
 mod latency;
 mod pairs;
 mod parity;
@@ -24,9 +25,15 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let quick = words.iter().any(|word| word == "--quick");
     let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
+    let is_asked = |name: &str| chosen.iter().any(|word| *word == name);
     for (name, table) in TABLES {
-        if chosen.is_empty() || chosen.iter().any(|word| *word == name) {
+        if chosen.is_empty() || is_asked(name) {
             table(quick);
+        }
+    }
+    for (name, table) in ASKED {
+        if is_asked(name) {
+            table();
         }
     }
 }
@@ -36,13 +43,17 @@ type Table = fn(quick: bool);
 
 const TABLES: [(&str, Table); 7] = [
     ("starts", starts),
-    ("large", |_| large()),
+    ("large", |_| large_on("mlc-8k-64g")),
     ("latency", latency::latencies),
     ("amplification", amplification),
     ("pairs", pairs::pairs),
     ("parity", parity::parity),
     ("memory", |_| memory()),
 ];
+
+/// Tables that are printed only if asked for.
+const ASKED: [(&str, fn()); 3] =
+    [("loads", latency::loads), ("cuts", cuts::cuts), ("large-slc", || large_on("slc-2k-2g"))];
 
 fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<SimChip> {
     let spec = ChipSpec::named(chip).unwrap().with_size(size).unwrap();
@@ -120,11 +131,11 @@ fn start(title: &str, by: &str, chip: SimChip, rebuild: bool) {
 }
 
 /// Starts of a disk of 64 GiB that little is written to: the size of the tables is that of a full one.
-fn large() {
+fn large_on(chip: &str) {
     println!();
-    println!("mlc-8k-64g of 64 GiB, 60,000 blocks written all over it | device ms | heap, KiB");
+    println!("{chip} of 64 GiB, 60,000 blocks written all over it | device ms | heap, KiB");
     println!("---|---|---");
-    let mut disk = disk("mlc-8k-64g", 64 << 30, 4096, PolicyNames::default());
+    let mut disk = disk(chip, 64 << 30, 4096, PolicyNames::default());
     println!("most of one write | {:.3} | ", worst_write(&mut disk, 60_000) as f64 / 1e6);
     let cut = chip_of(&disk).clone();
     let closed = disk.close().unwrap();

@@ -10,6 +10,7 @@
     reason = "a program that prints a table, and stops at the first thing that goes wrong"
 )]
 
+mod aged;
 mod chip;
 mod cleaning;
 mod fsync;
@@ -84,6 +85,10 @@ type Table = (&'static str, fn() -> Vec<String>);
 /// Tables, each by the word that asks for it.
 const TABLES: [Table; 2] = [("latency", latency::table), ("policies", cleaning::policies)];
 
+/// Tables that are printed only if asked for.
+const ASKED: [Table; 3] =
+    [("cuts", aged::cuts), ("rewrite", aged::sequential), ("processor", aged::processor)];
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let quick = words.iter().any(|word| word == "--quick");
@@ -98,8 +103,9 @@ fn main() {
             }
         }
     }
-    for (name, rows) in TABLES {
-        if is_asked(name) || (chosen.is_empty() && !quick) {
+    let all = TABLES.iter().map(|(name, rows)| (name, rows, chosen.is_empty() && !quick));
+    for (name, rows, is_wanted) in all.chain(ASKED.iter().map(|(name, rows)| (name, rows, false))) {
+        if is_wanted || is_asked(name) {
             println!();
             for row in rows() {
                 println!("{row}");

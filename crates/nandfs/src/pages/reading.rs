@@ -2,7 +2,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use pumice_flashlog::{Fault, Look, Medium, Page, Peek};
+use pumice_flashlog::{Fault, Look, Medium, Page, Peek, TagPlace};
 use pumice_media::AnyChip;
 use pumice_vfs::Result;
 
@@ -41,8 +41,12 @@ impl<'c> Pages<'c> {
 
     /// Reads a log page and proves it.
     pub(crate) fn read_page(&mut self, page: u32) -> Result<LogPage> {
-        let found = self.medium.read(page).map_err(Damage::of_page)?;
-        let tag = Tag::of(&found, &self.params.tags).ok_or(Damage::Page(Fault::Unproved(page)))?;
+        self.prove(page).map_err(Damage::of_page)
+    }
+
+    fn prove(&mut self, page: u32) -> core::result::Result<LogPage, Fault> {
+        let found = self.medium.read(page)?;
+        let tag = Tag::of(&found, &self.params.tags).ok_or(Fault::Unproved(page))?;
         if tag.descs.len() > 1 {
             self.medium.keep(page, &found);
         }
@@ -52,13 +56,13 @@ impl<'c> Pages<'c> {
     /// The chunks of a page by its tag alone if that lies in the spare area, not proved then; none if the page is
     /// erased.
     pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>> {
-        match self.medium.tag(page) {
-            Ok(tag) => match Tag::decode(&tag, None, &self.params.tags) {
-                Some(tag) => Ok(Some(tag)),
-                None => Ok(Some(self.read_page(page)?.tag)),
-            },
+        let by_spare = match self.params.shape.tag_place() {
+            TagPlace::Spare => self.medium.tag(page).map(|tag| Tag::decode(&tag, None, &self.params.tags)),
+            _ => Ok(None),
+        };
+        match by_spare.and_then(|tag| tag.map_or_else(|| self.prove(page).map(|found| found.tag), Ok)) {
             Err(Fault::Erased(_)) => Ok(None),
-            Err(fault) => Err(Damage::of_page(fault)),
+            found => found.map(Some).map_err(Damage::of_page),
         }
     }
 
@@ -181,5 +185,44 @@ impl<'c> Pages<'c> {
             bytes.extend_from_slice(&part.ok_or(not_there)?);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_media::{ChipSpec, SimChip};
+    use pumice_vfs::FileKind;
+
+    use crate::mount::format;
+    use crate::nodes::ROOT;
+    use crate::options::FormatOptions;
+    use crate::pages::META;
+    use crate::testing::{chip_of, mounted};
+
+    /// Where tags lie in the page, descriptors of many nodes stand behind it in the same page.
+    #[test]
+    fn a_look_at_a_tag_in_the_page_reads_it_once() {
+        let mut chip = SimChip::new(&ChipSpec::named("spinand-1g").unwrap().with_size(16 << 20).unwrap());
+        format(&mut chip, &FormatOptions { erased: true, ..FormatOptions::default() }, &mut |_, _| {})
+            .unwrap();
+        let mut volume = mounted(chip, 1 << 22);
+        for number in 0..400 {
+            volume.begin().unwrap();
+            volume.make(ROOT, &alloc::format!("{number}"), FileKind::File);
+        }
+        volume.checkpoint(false).unwrap();
+        let (block, end) = volume.log.pages.places().nth(META).flatten().unwrap();
+        let first = volume.log.params.page(block, 0);
+        // Nothing is known of the pages yet.
+        let mut volume = mounted(chip_of(volume), 1 << 22);
+        let before = volume.log.pages.medium().stats();
+        let mut most = 0;
+        for page in first..first + end {
+            let tag = volume.log.pages.read_tag(page).unwrap().unwrap();
+            most = most.max(tag.descs.len());
+        }
+        let reads = (volume.log.pages.medium().stats() - before).page_reads;
+        assert!(most > 5 && end > 4, "{end} pages of at most {most} nodes");
+        assert!(reads <= u64::from(end), "{reads} reads of {end} pages");
     }
 }
