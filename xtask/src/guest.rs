@@ -16,7 +16,7 @@ use crate::{Failure, Machine, about, initramfs::Initramfs};
 const PATIENCE: Duration = Duration::from_secs(1800);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Memory of a guest.
+/// Memory of a guest, unless another is set.
 const MEMORY_MIB: u32 = 768;
 
 /// The kernel's own options. On a busy host its timer may seem not to tick, which would be the end. Its defences and its
@@ -30,14 +30,9 @@ pub struct Guest {
     files: Initramfs,
     /// Holds the directory `host`, which the guest has as /host, and QEMU's output.
     place: TempDir,
-    disks: Vec<Disk>,
-}
-
-/// A disk of a guest.
-enum Disk {
-    Image(PathBuf),
-    /// Served at a socket by NBD, in blocks of 4 KiB.
-    Served(PathBuf),
+    disks: Vec<PathBuf>,
+    memory_mib: u32,
+    counts_instructions: bool,
 }
 
 /// The end of a run.
@@ -74,7 +69,14 @@ impl Guest {
         let files = Initramfs::new(machine)?;
         let place = tempfile::tempdir().map_err(about("a temporary directory"))?;
         fs::create_dir(place.path().join("host")).map_err(about("the shared directory"))?;
-        Ok(Guest { machine: machine.clone(), files, place, disks: Vec::new() })
+        Ok(Guest {
+            machine: machine.clone(),
+            files,
+            place,
+            disks: Vec::new(),
+            memory_mib: MEMORY_MIB,
+            counts_instructions: false,
+        })
     }
 
     /// The directory that the guest sees as /host, both ways.
@@ -90,12 +92,18 @@ impl Guest {
 
     /// Gives the guest a disk: the first is /dev/vda. Writes to it are in `image` at once.
     pub fn add_disk(&mut self, image: &Path) {
-        self.disks.push(Disk::Image(image.into()));
+        self.disks.push(image.into());
     }
 
-    /// The same with a disk of blocks of 4 KiB that is served at a socket by NBD.
-    pub fn add_served_disk(&mut self, socket: &Path) {
-        self.disks.push(Disk::Served(socket.into()));
+    /// Gives the guest more or less memory.
+    pub fn set_memory(&mut self, mib: u32) {
+        self.memory_mib = mib;
+    }
+
+    /// Lets the guest's clock count a nanosecond an instruction, and go on at once where the guest has nothing to do: it
+    /// knows nothing of the host's load.
+    pub fn count_instructions(&mut self) {
+        self.counts_instructions = true;
     }
 
     /// Boots, runs `script` in this machine's sh as root, in an empty directory, and waits for the end. Can be
@@ -123,24 +131,17 @@ impl Guest {
     fn command(&self, archive: &Path) -> Command {
         let mut qemu = Command::new(&self.machine.qemu);
         qemu.args(["-accel", "tcg", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none"]);
-        qemu.args(["-no-reboot", "-m", &format!("{MEMORY_MIB}M")]);
+        qemu.args(["-no-reboot", "-m", &format!("{}M", self.memory_mib)]);
+        if self.counts_instructions {
+            qemu.args(["-icount", "shift=0,sleep=off"]);
+        }
         qemu.arg("-serial").arg(joined("file:", &self.place.path().join("console")));
         qemu.arg("-kernel").arg(&self.machine.kernel).arg("-initrd").arg(archive);
         qemu.args(["-append", KERNEL]);
         let share = joined("local,mount_tag=host,security_model=none,path=", &self.shared());
         qemu.arg("-virtfs").arg(share);
-        for (number, disk) in self.disks.iter().enumerate() {
-            match disk {
-                Disk::Image(image) => {
-                    qemu.arg("-drive").arg(joined("if=virtio,format=raw,cache=writeback,file=", image))
-                }
-                Disk::Served(socket) => {
-                    let drive = format!("if=none,id=disk{number},format=raw,discard=unmap,file=nbd:unix:");
-                    qemu.arg("-drive").arg(joined(&drive, socket));
-                    let blocks = "logical_block_size=4096,physical_block_size=4096";
-                    qemu.arg("-device").arg(format!("virtio-blk-pci,drive=disk{number},{blocks}"))
-                }
-            };
+        for image in &self.disks {
+            qemu.arg("-drive").arg(joined("if=virtio,format=raw,cache=writeback,file=", image));
         }
         qemu.stdin(Stdio::null()).stdout(Stdio::null());
         match fs::File::create(self.place.path().join("qemu")) {

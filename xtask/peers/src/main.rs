@@ -1,13 +1,18 @@
-//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5 and of the CFFS paper's table 4 on
-//! Linux's file systems. They run on a disk of the flash memory server on a simulated chip, in QEMU. It prints lines of
-//! `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`; takes an hour.
+//! `cargo run --release -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5, of the CFFS paper's table 4 and of
+//! the ScaleFFS paper's figures 5 to 9 on Linux's file systems, in QEMU. It prints lines of
+//! `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`, in half an hour.
 //!
-//! It needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and the packages of
+//! The disk is the flash memory server's on a simulated chip: it plays the requests that the guest's kernel sent to a disk
+//! in its memory. JFFS2 has a chip of its own. The guest's clock counts instructions, so the host's load moves no figure.
+//!
+//! It needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2, mkfs.f2fs and addpart, and the packages of
 //! `scripts/setup.sh test`. A word selects the file systems or workloads that have it in their names; `--traces DIR` is
 //! the place of recorded calls.
 
+mod jffs2;
 mod measure;
-mod nbd;
+mod play;
+mod trace;
 
 use std::{
     env,
@@ -30,8 +35,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// The word by which this program, inside of a guest, plays a workload.
+const PLAY: &str = "play";
+
 fn run() -> Result<(), Failure> {
     let mut words: Vec<String> = env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == PLAY) {
+        return Ok(play::play(&words[1..])?);
+    }
     let mut traces = None;
     if let Some(at) = words.iter().position(|word| word == "--traces") {
         traces = Some(PathBuf::from(words.get(at + 1).ok_or("--traces needs a directory")?));
@@ -39,6 +50,14 @@ fn run() -> Result<(), Failure> {
     }
     let machine = Machine::find()?;
     let date = jiff::Timestamp::now().strftime("%F").to_string();
+    let linux = format!("(Linux {})", release(&machine));
+    let print = |name: &str, x: &str, lines: Vec<Line>| -> Result<(), Failure> {
+        for Line { experiment, on, figure, value } in lines {
+            let figure = figure.name();
+            writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value},{date}")?;
+        }
+        Ok(())
+    };
     // One that cannot be measured keeps nobody else from it.
     let mut failures: Vec<String> = Vec::new();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
@@ -54,22 +73,25 @@ fn run() -> Result<(), Failure> {
             if !wanted(&format!("{} {}", peer.name, workload.x)) {
                 continue;
             }
-            let linux = format!("(Linux {})", release(&machine));
             match measure(&machine, peer, &workload, recorded.as_deref()) {
                 Ok((lines, map)) => {
                     if let Some(map) = map {
-                        let (experiment, file_system) =
-                            (workload.experiment.to_owned(), format!("{} {linux}", peer.name));
-                        let (workload, date) = (workload.x.to_owned(), date.clone());
-                        let map = PeerMap { experiment, file_system, workload, date, map };
+                        let file_system = format!("{} {linux}", peer.name);
+                        let (experiment, workload) = (workload.experiment.into(), workload.x.into());
+                        let map = PeerMap { experiment, file_system, workload, date: date.clone(), map };
                         writeln!(stdout(), "{}", serde_json::to_string(&map)?)?;
                     }
-                    for Line { experiment, on, figure, value } in lines {
-                        let (name, x, figure) = (peer.name, workload.x, figure.name());
-                        writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value},{date}")?;
-                    }
+                    print(peer.name, workload.x, lines)?;
                 }
                 Err(error) => failures.push(format!("{} {linux}, {}: {error}", peer.name, workload.x)),
+            }
+        }
+    }
+    for case in jffs2::cases() {
+        if wanted(&format!("{} {}", jffs2::NAME, case.experiment)) {
+            match jffs2::measure(&machine, &case) {
+                Ok(lines) => print(jffs2::NAME, &case.x, lines)?,
+                Err(error) => failures.push(format!("{} {linux}, {}: {error}", jffs2::NAME, case.x)),
             }
         }
     }

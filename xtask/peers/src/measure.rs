@@ -1,16 +1,6 @@
 //! One workload on one file system of Linux.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, env, fs, path::Path};
 
 use pumice_lab::{
     Medium,
@@ -21,9 +11,13 @@ use pumice_lab::{
     requests::{Kind, TracedDisk},
 };
 use pumice_media::{BlockDevice, Nand};
-use xtask::{Failure, Guest, Machine, built, installed};
+use xtask::{Failure, Guest, Machine, installed};
 
-use crate::nbd;
+use crate::{
+    PLAY,
+    play::{BEGIN, END},
+    trace::{Event, events},
+};
 
 /// A file system of Linux.
 pub(crate) struct Peer {
@@ -79,7 +73,7 @@ impl Workload {
     }
 }
 
-pub(crate) const WORKLOADS: [Workload; 19] = [
+pub(crate) const WORKLOADS: [Workload; 20] = [
     plain("f2fs-fig3", "iozone SW"),
     plain("f2fs-fig3", "iozone SR"),
     plain("f2fs-fig3", "iozone RW"),
@@ -90,6 +84,7 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
     recorded("Facebook-app", "mobigen-facebook.txt.zst"),
     recorded("Twitter-app", "mobigen-twitter.txt.zst"),
     plain(REQUESTS, "fileserver"),
+    plain(REQUESTS, "iozone RW"),
     plain("f2fs-fig4", "videoserver"),
     plain("f2fs-fig4", "fileserver"),
     plain("f2fs-fig4", "varmail"),
@@ -113,13 +108,21 @@ pub(crate) struct Line {
 /// The experiment that shows the requests to the disk.
 const REQUESTS: &str = "f2fs-fig5";
 
-/// The names of files by which the guest says how far it is.
-const BEGIN: &str = "begin";
-const END: &str = "end";
-/// The interval of looking for them.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The guest's memory: 768 MiB beside its disk, which stands there.
+const MEMORY_MIB: u32 = 1536;
+/// Nanoseconds of the guest's clock in which its disk answers.
+const LATENCY_NS: u32 = 1_000_000;
+/// Sectors of 512 bytes of a request, at most: what the kernel gives any disk.
+const SECTORS_MOST: u32 = 2560;
+/// KiB of the guest's trace.
+const TRACE_KIB: u32 = 64 << 10;
+/// Bytes of dirty pages at which the guest's kernel begins to write, and at which writers wait: those of a machine of 768 MiB.
+const DIRTY: [u32; 2] = [60 << 20, 120 << 20];
 
 /// Runs it, and counts the chip's work between preparation and end.
+///
+/// The guest's clock counts instructions, and its disk stands in its memory: the host's load changes nothing. The
+/// requests that its kernel sent there are then played on the disk that is measured.
 pub(crate) fn measure(
     machine: &Machine,
     peer: &Peer,
@@ -127,48 +130,76 @@ pub(crate) fn measure(
     recorded: Option<&Path>,
 ) -> Result<(Vec<Line>, Option<RequestMap>), Failure> {
     let script: Script = workload.script.parse()?;
-    let disk = Mutex::new(on_stack::disk(script, &Medium::default())?);
-    let place = tempfile::tempdir()?;
-    let socket = place.path().join("disk");
-    let mut guest = Guest::new(machine)?;
-    guest.add_program(&installed(peer.mkfs)?)?;
-    guest.add_program(&built("guest-play")?)?;
-    guest.add_served_disk(&socket);
-    let shared = guest.shared();
-    let file = if let Some(path) = recorded {
-        fs::copy(path, shared.join("recorded"))?;
-        "/host/recorded"
-    } else {
-        ""
-    };
-    let commands = format!(
-        "set -e\nmkdir -p /etc\nln -s /proc/mounts /etc/mtab\nmodprobe {0}\n{1} {2} /dev/vda\nmount -i -t {0} -o noatime,{4} /dev/vda /mnt\n\
-         guest-play '{3}' /mnt /host/{BEGIN} /host/{END} {file}\numount /mnt\n",
-        peer.name, peer.mkfs, peer.options, workload.script, peer.mount
-    );
-    let listener = nbd::listen(&socket)?;
-    let over = AtomicBool::new(false);
-    let (report, marks) = thread::scope(|scope| {
-        let served = scope.spawn(|| nbd::serve(&listener, &disk, &over));
-        let marks = scope.spawn(|| [BEGIN, END].map(|mark| wait(&shared.join(mark), &disk, &over)));
-        let report = guest.run(&commands);
-        over.store(true, Ordering::Relaxed);
-        // The report says more than this result.
-        let _ = served.join();
-        (report, marks.join())
-    });
-    report?.good()?;
-    match marks {
-        Ok([Some(begin), Some(end)]) => {
-            let traced = disk.into_inner().map_err(|_| "the server of the disk gave up")?;
-            let moments = [begin, end];
-            Ok(match workload.experiment {
-                REQUESTS => requests(&traced, &moments),
-                _ => (lines(workload, script, &traced, &moments)?, None),
-            })
+    let mut disk = on_stack::disk(script, &Medium::default())?;
+    let trace = traced(machine, peer, workload, recorded, disk.blocks() * u64::from(disk.block_bytes()))?;
+    let (mut begin, mut end) = (None, None);
+    for event in events(&trace) {
+        match event? {
+            Event::Request(request) => request.play(&mut disk)?,
+            Event::Mark(BEGIN) => begin = Some(Moment::of(&disk)),
+            Event::Mark(END) => end = Some(Moment::of(&disk)),
+            Event::Mark(other) => return Err(format!("the trace has a mark {other:?}").into()),
         }
-        _ => Err(format!("{} on {}: the guest never said that it was done", workload.x, peer.name).into()),
     }
+    let moments = [begin, end].map(|moment| moment.ok_or("the trace ends before the workload"));
+    let [begin, end] = moments;
+    let moments = [begin?, end?];
+    Ok(match workload.experiment {
+        REQUESTS => requests(&disk, &moments),
+        _ => (lines(workload, script, &disk, &moments)?, None),
+    })
+}
+
+/// The trace of a guest that makes the file system, on a disk of so many bytes, and plays the workload.
+fn traced(
+    machine: &Machine,
+    peer: &Peer,
+    workload: &Workload,
+    recorded: Option<&Path>,
+    bytes: u64,
+) -> Result<String, Failure> {
+    let mut guest = Guest::new(machine)?;
+    let program = env::current_exe()?;
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    guest.add_program(&program)?;
+    for wanted in [peer.mkfs, "addpart"] {
+        guest.add_program(&installed(wanted)?)?;
+    }
+    guest.set_memory(MEMORY_MIB);
+    guest.count_instructions();
+    let shared = guest.shared();
+    if let Some(path) = recorded {
+        fs::copy(path, shared.join("recorded"))?;
+    }
+    let (fetch, file) = if recorded.is_some() { ("cp /host/recorded .", "recorded") } else { ("", "") };
+    let ([background, wait], sectors) = (DIRTY, bytes / 512);
+    let Peer { name: fs, mkfs, options, mount } = peer;
+    let script = workload.script;
+    let commands = format!(
+        "set -e
+mkdir -p /etc
+ln -s /proc/mounts /etc/mtab
+{fetch}
+echo {background} >/proc/sys/vm/dirty_background_bytes
+echo {wait} >/proc/sys/vm/dirty_bytes
+trace=/sys/kernel/tracing
+mount -t tracefs none $trace
+modprobe {fs}
+modprobe null_blk gb=1 bs=4096 memory_backed=1 discard=1 cache_size=1024 irqmode=2 completion_nsec={LATENCY_NS} max_sectors={SECTORS_MOST}
+addpart /dev/nullb0 1 0 {sectors}
+echo {TRACE_KIB} >$trace/buffer_size_kb
+echo 1 >$trace/events/block/block_rq_complete/enable
+{mkfs} {options} /dev/nullb0p1
+mount -i -t {fs} -o noatime,{mount} /dev/nullb0p1 /mnt
+{name} {PLAY} '{script}' /mnt $trace/trace_marker {file}
+echo 0 >$trace/tracing_on
+grep -q '^overrun: 0$' $trace/per_cpu/cpu0/stats
+cat $trace/trace >/host/trace
+umount /mnt
+"
+    );
+    guest.run(&commands)?.good()?;
+    Ok(fs::read_to_string(shared.join("trace"))?)
 }
 
 /// The requests to the disk.
@@ -233,17 +264,4 @@ fn lines(
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 fn float(number: u64) -> f64 {
     number as f64
-}
-
-/// Waits until the guest makes a file, and lets it go on; how far all was by then.
-fn wait(mark: &Path, disk: &Mutex<TracedDisk>, over: &AtomicBool) -> Option<Moment> {
-    while !mark.exists() {
-        if over.load(Ordering::Relaxed) {
-            return None;
-        }
-        thread::sleep(PAUSE);
-    }
-    let found = Moment::of(&*disk.lock().ok()?);
-    fs::remove_file(mark).ok()?;
-    Some(found)
 }
