@@ -43,4 +43,4 @@ renew() {
 
 renew nandfs pumice-nandfs figures
 renew ftl pumice-ftl figures
-renew f2fs-write pumice-cli f2fs write
+renew f2fs-write pumice-cli mounts write
