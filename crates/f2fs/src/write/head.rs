@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Bytes that wait at most.
-const PENDING_MAX: usize = 1 << 20;
+const PENDING_MAX: usize = 1 << 18;
 
 /// A temperature and a kind of blocks: the six logs, as the format numbers them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
