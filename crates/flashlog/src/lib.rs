@@ -23,6 +23,7 @@ pub type Result<T, E = pumice_media::NandError> = core::result::Result<T, E>;
 
 mod anchor;
 mod audit;
+mod crc;
 mod findings;
 mod found;
 mod medium;

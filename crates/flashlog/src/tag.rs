@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::crc::Crc;
 use crate::shape::{HEADER_BYTES, Shape, TAG_BYTES, TagPlace};
 
 /// Sequence numbers are smaller: more pages than any chip programs in its life, and far from the 48 bits.
@@ -107,7 +108,7 @@ pub(crate) fn header_check(head: &[u8]) -> u8 {
 /// also covers the number of parity pages, on which the numbers of pages depend; without any the sum is that of the
 /// place.
 fn begun(shape: &Shape, page: u32, payload: &[u8]) -> Sum {
-    let mut hasher = crc32fast::Hasher::new();
+    let mut hasher = Crc::new();
     hasher.update(payload);
     hasher.update(&shape.block_of(page).to_le_bytes());
     hasher.update(&shape.index_of(page).to_le_bytes());
@@ -120,7 +121,7 @@ fn begun(shape: &Shape, page: u32, payload: &[u8]) -> Sum {
 /// A checksum that is being made.
 #[derive(Clone)]
 struct Sum {
-    hasher: crc32fast::Hasher,
+    hasher: Crc,
     /// The CRC of a sum is the sum of the CRCs, and so is parity: a sum of pages that parity brings back by mistake
     /// would prove itself. So the CRC is mixed where there is parity.
     is_mixed: bool,

@@ -40,33 +40,36 @@ pub type PlacementRule = Rule<Box<dyn Placement + Send>>;
 /// The wear policy: the next free segment, and the cold data to move.
 pub type WearRule = Rule<Box<dyn Wear + Send>>;
 
+/// All rules have names here, not only the usual ones of nandfs: firmware leaves out what it does not ask for.
+const EVERY: bool = cfg!(feature = "every");
+
 impl Axis for Box<dyn Selector + Send> {
     const NAME: &'static str = "victim";
-    const TABLE: &'static [Entry<Self>] = victims::TABLE;
+    const TABLE: &'static [Entry<Self>] = if EVERY { victims::TABLE } else { victims::USUAL };
 }
 
 impl Axis for Box<dyn Placement + Send> {
     const NAME: &'static str = "placement";
-    const TABLE: &'static [Entry<Self>] = placements::TABLE;
-    const WRAPPERS: &'static [Wrapper<Self>] = placements::WRAPPERS;
+    const TABLE: &'static [Entry<Self>] = if EVERY { placements::TABLE } else { placements::USUAL };
+    const WRAPPERS: &'static [Wrapper<Self>] = if EVERY { placements::WRAPPERS } else { &[] };
 }
 
 impl Axis for Box<dyn Wear + Send> {
     const NAME: &'static str = "wear rule";
-    const TABLE: &'static [Entry<Self>] = wears::TABLE;
+    const TABLE: &'static [Entry<Self>] = if EVERY { wears::TABLE } else { wears::USUAL };
 }
 
 impl VictimRule {
     /// The rule alone, for a caller with candidates elsewhere ([`CandidatePool`](crate::CandidatePool)); `None` for one
     /// that needs a table of all segments.
     pub fn plain(&self, store: &Store) -> Option<Box<dyn Victim + Send>> {
-        let plain = victims::PLAIN.iter().find(|(name, _)| *name == self.entry().name);
+        let plain = victims::plain().iter().find(|(name, _)| *name == self.entry().name);
         plain.map(|(_, make)| make(store))
     }
 
     /// The names of those that [`Self::plain`] has.
     pub fn plain_names() -> impl Iterator<Item = &'static str> {
-        victims::PLAIN.iter().map(|(name, _)| *name)
+        victims::plain().iter().map(|(name, _)| *name)
     }
 }
 
@@ -74,13 +77,13 @@ impl WearRule {
     /// The swaps of cold data into a worn segment that withstands `endurance` erases, for a caller with free segments
     /// in an order of its own. `None` for a rule that has to choose among them.
     pub fn swap(&self, endurance: u32) -> Option<Box<dyn Swap + Send>> {
-        let swap = wears::SWAPS.iter().find(|(name, _)| *name == self.entry().name);
+        let swap = wears::swaps().iter().find(|(name, _)| *name == self.entry().name);
         swap.map(|(_, make)| make(endurance, self.number()))
     }
 
     /// The names of those that [`Self::swap`] has.
     pub fn swap_names() -> impl Iterator<Item = &'static str> {
-        wears::SWAPS.iter().map(|(name, _)| *name)
+        wears::swaps().iter().map(|(name, _)| *name)
     }
 
     /// True for one that asks how often a segment can be erased.

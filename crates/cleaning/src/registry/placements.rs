@@ -16,6 +16,14 @@ pub(super) const WITHOUT_PAGES: &[&str] = &["m1", "m4", "static", "chain", "sepb
 
 const MOST: u32 = MAX_CLASSES as u32;
 
+const SEPBIT: Entry<Box<dyn Placement + Send>> =
+    Entry::with("sepbit", "SepBIT, N heads; ages of segments in place of blocks", (2, 6, 6), |_, n| {
+        Box::new(SepBit::new(heads(n)))
+    });
+
+/// The usual rule of nandfs.
+pub(super) const USUAL: &[Entry<Box<dyn Placement + Send>>] = &[SEPBIT];
+
 /// All placements.
 pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
     Entry::plain("adaptive", "heads by measured rewrite rates", |s, _| Box::new(s.adaptive())),
@@ -34,9 +42,7 @@ pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
         Box::new(Chain::new(heads(n)))
     }),
     Entry::plain("midas", "MiDAS: hot pages apart, and as many groups as pay", |s, _| Box::new(s.midas())),
-    Entry::with("sepbit", "SepBIT, N heads; ages of segments in place of blocks", (2, 6, 6), |_, n| {
-        Box::new(SepBit::new(heads(n)))
-    }),
+    SEPBIT,
     Entry::plain("sepbit-published", "SepBIT by each block's own lifespan, six heads", |s, _| {
         Box::new(SepBitPublished::new(s.params.logical))
     }),

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Entry, Store};
+use super::{EVERY, Entry, Store};
 use crate::{
     Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge, Selector,
     Victim,
@@ -14,6 +14,12 @@ use crate::{
 };
 
 type AnySelector = Box<dyn Selector + Send>;
+
+const ROOT_AGE: Entry<AnySelector> =
+    Entry::plain("root-age", "sqrt(age) (1-u)/2u", |s, _| by_change(s, RootAge));
+
+/// The usual rule of nandfs.
+pub(super) const USUAL: &[Entry<AnySelector>] = &[ROOT_AGE];
 
 /// All victim rules.
 pub(super) const TABLE: &[Entry<AnySelector>] = &[
@@ -32,7 +38,7 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
         "the same, age since the last write: the CAT paper's figures",
         |s, _| cells(s, CostBenefitWritten),
     ),
-    Entry::plain("root-age", "sqrt(age) (1-u)/2u", |s, _| by_change(s, RootAge)),
+    ROOT_AGE,
     Entry::plain("lfs", "age (1-u)/(1+u)", |s, _| cells(s, Lfs)),
     Entry::plain("cat", "u/(1-u) x 1/age' x erases", |s, _| cells(s, Cat::new(s.params.logical))),
     Entry::plain("cost-hotness", "SFS: by hotness of the group", |s, _| cells(s, CostHotness)),
@@ -89,12 +95,18 @@ type AnyVictim = Box<dyn Victim + Send>;
 /// The name of one, and its constructor.
 type Plain = (&'static str, fn(&Store) -> AnyVictim);
 
+const PLAIN_ROOT_AGE: Plain = ("root-age", |_| Box::new(RootAge));
+
 /// The rules among them that price a segment by itself, and so need no table of all segments.
-pub(super) const PLAIN: &[Plain] = &[
+pub(super) const fn plain() -> &'static [Plain] {
+    if EVERY { PLAIN } else { &[PLAIN_ROOT_AGE] }
+}
+
+const PLAIN: &[Plain] = &[
     ("greedy", |_| Box::new(Greedy)),
     ("cost-benefit", |_| Box::new(CostBenefit)),
     ("cost-benefit-written", |_| Box::new(CostBenefitWritten)),
-    ("root-age", |_| Box::new(RootAge)),
+    PLAIN_ROOT_AGE,
     ("lfs", |_| Box::new(Lfs)),
     ("cat", |s| Box::new(Cat::new(s.params.logical))),
     ("cost-hotness", |_| Box::new(CostHotness)),

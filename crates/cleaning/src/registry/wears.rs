@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::Entry;
+use super::{EVERY, Entry};
 use crate::{
     Wear,
     wear::{Behind, DualPool, EndOfLife, Even, Fifo, LeastWorn, Never, Swap, Swapping},
@@ -12,6 +12,16 @@ use crate::{
 pub(super) const END_OF_LIFE: &str = "end-of-life";
 /// The usual share of `behind`.
 const BEHIND_USUAL: u32 = 8;
+
+const BEHIND: Entry<Box<dyn Wear + Send>> = Entry::with(
+    "behind",
+    "cold data moves into worn segments, 16 erases or 1/N of theirs apart",
+    (1, 65535, BEHIND_USUAL),
+    |s, n| Box::new(Swapping::new(Behind::new(n), s.params.segments)),
+);
+
+/// The usual rule of nandfs.
+pub(super) const USUAL: &[Entry<Box<dyn Wear + Send>>] = &[BEHIND];
 
 /// All wear rules.
 pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
@@ -23,12 +33,7 @@ pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
     Entry::plain(END_OF_LIFE, "the CAT paper's swap", |s, _| {
         Box::new(Swapping::new(EndOfLife::new(s.params.endurance), s.params.segments))
     }),
-    Entry::with(
-        "behind",
-        "cold data moves into worn segments, 16 erases or 1/N of theirs apart",
-        (1, 65535, BEHIND_USUAL),
-        |s, n| Box::new(Swapping::new(Behind::new(n), s.params.segments)),
-    ),
+    BEHIND,
     Entry::with("dual-pool", "cold data moves into worn segments, N erases apart", (1, 65535, 16), |s, n| {
         Box::new(DualPool::new(n, s.params.segments))
     }),
@@ -40,9 +45,15 @@ type AnySwap = Box<dyn Swap + Send>;
 /// The name of one, and its constructor from the endurance and the parameter.
 type Named = (&'static str, fn(u32, u32) -> AnySwap);
 
+const SWAP_BEHIND: Named = ("behind", |_, part| Box::new(Behind::new(part)));
+
 /// The rules among them that only say when cold data moves into a worn segment.
-pub(super) const SWAPS: &[Named] = &[
-    ("behind", |_, part| Box::new(Behind::new(part))),
+pub(super) const fn swaps() -> &'static [Named] {
+    if EVERY { SWAPS } else { &[SWAP_BEHIND] }
+}
+
+const SWAPS: &[Named] = &[
+    SWAP_BEHIND,
     (END_OF_LIFE, |endurance, _| Box::new(EndOfLife::new(endurance))),
     ("none", |_, _| Box::new(Never)),
 ];
