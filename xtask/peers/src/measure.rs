@@ -185,6 +185,7 @@ echo {wait} >/proc/sys/vm/dirty_bytes
 trace=/sys/kernel/tracing
 mount -t tracefs none $trace
 modprobe {fs}
+# With a small cache, the driver may look for room in it for ever.
 modprobe null_blk gb=1 bs=4096 memory_backed=1 discard=1 cache_size=1024 irqmode=2 completion_nsec={LATENCY_NS} max_sectors={SECTORS_MOST}
 addpart /dev/nullb0 1 0 {sectors}
 echo {TRACE_KIB} >$trace/buffer_size_kb

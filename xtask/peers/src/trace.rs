@@ -70,3 +70,48 @@ impl Request<'_> {
         if more.starts_with('F') { Ok(disk.flush()?) } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_lab::{Medium, on_stack, requests::Kind};
+
+    use super::*;
+
+    const TRACE: &str = "\
+# tracer: nop
+ mkfs-7 [000] ..... 1.5: block_rq_complete: 252,0 WS () 16 + 8 [0]
+ mkfs-7 [000] ..... 1.6: block_rq_complete: 252,0 FF () 18446744073709551615 + 0 [0]
+ play-8 [000] ..... 1.7: tracing_mark_write: begin
+ play-8 [000] ..... 1.8: block_rq_complete: 252,0 RA () 16 + 8 [0]
+ play-8 [000] ..... 1.9: block_rq_complete: 252,0 FWFS () 64 + 16 [0]
+ play-8 [000] ..... 1.9: block_rq_complete: 252,0 DS () 16 + 8 [0]
+";
+
+    fn played(trace: &str) -> Result<(TracedDisk, Vec<usize>), Failure> {
+        let mut disk = on_stack::disk("PostMark 1:10, 22 MB".parse()?, &Medium::default())?;
+        let mut marks = Vec::new();
+        for event in events(trace) {
+            match event? {
+                Event::Request(request) => request.play(&mut disk)?,
+                Event::Mark(_) => marks.push(disk.requests().len()),
+            }
+        }
+        Ok((disk, marks))
+    }
+
+    #[test]
+    fn requests_are_played_as_they_were_sent() {
+        let (disk, marks) = played(TRACE).unwrap();
+        let asked: Vec<_> = disk.requests().iter().map(|it| (it.kind, it.first, it.blocks)).collect();
+        let want = [(Kind::Write, 2, 1), (Kind::Read, 2, 1), (Kind::Write, 8, 2), (Kind::Discard, 2, 1)];
+        assert_eq!((asked.as_slice(), marks.as_slice()), (want.as_slice(), [1].as_slice()));
+    }
+
+    #[test]
+    fn a_request_of_half_a_block_is_refused() {
+        for wrong in ["WS () 17 + 8 [0]", "WS () 16 + 4 [0]", "N () 16 + 8 [0]", "WS () 16"] {
+            let trace = format!(" mkfs-7 [000] ..... 1.5: block_rq_complete: 252,0 {wrong}\n");
+            assert!(played(&trace).is_err(), "{wrong}");
+        }
+    }
+}

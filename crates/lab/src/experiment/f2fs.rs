@@ -48,7 +48,7 @@ pub(super) const FIG4: Experiment<'static> = Experiment {
 /// Figure 5, with the sizes of requests from its text.
 pub(super) const FIG5: Experiment<'static> = Experiment {
     name: "f2fs-fig5",
-    about: "F2FS paper, figure 5: requests of a file system to its disk under filebench's file server, by time and place, with Linux's ext4, btrfs, NILFS2, F2FS",
+    about: "F2FS paper, figure 5: requests of a file system to its disk under filebench's file server and random writes, by time and place, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
     look: Look::Bars,
     metrics: &[
@@ -60,8 +60,10 @@ pub(super) const FIG5: Experiment<'static> = Experiment {
         Metric::Measured(Figure::Discards),
     ],
     points: Points::OnStack(|_| {
-        let points = stack(Script::FileServer, None).into_iter();
+        let points = [Script::FileServer, Script::RandomWrite].map(|script| stack(script, None));
         Ok(points
+            .into_iter()
+            .flatten()
             .map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point })
             .collect())
     }),

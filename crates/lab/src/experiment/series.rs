@@ -92,10 +92,19 @@ impl Summary {
         has_kept.then(|| format!("{KEPT}: not run here, but by `{PEERS}` on the day named"))
     }
 
-    /// The end of the vertical axis: a little above the highest figure.
+    /// The end of the vertical axis: a little above the highest figure, or 1 if all are nothing.
     pub fn top(&self) -> f64 {
-        let cells = self.series.iter().flat_map(|series| &series.cells).flatten();
-        cells.map(|cell| cell.range.1.max(cell.mean)).fold(0.0, f64::max).max(1e-9) * 1.08
+        let most = self.cells().map(|cell| cell.range.1.max(cell.mean)).fold(0.0, f64::max);
+        if most > 0.0 { most * 1.08 } else { 1.0 }
+    }
+
+    /// The lowest figure.
+    pub fn least(&self) -> f64 {
+        self.cells().map(|cell| cell.range.0.min(cell.mean)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.series.iter().flat_map(|series| &series.cells).flatten()
     }
 
     /// True if nothing is there to show.

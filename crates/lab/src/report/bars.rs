@@ -5,7 +5,7 @@ use plotters::{
     style::{BLACK, Color},
 };
 
-use super::frame::{Area, Drawn, Frame};
+use super::frame::{Area, Drawn, Frame, Heights};
 use crate::experiment::{Cell, Summary};
 
 /// The part of a group that bars take.
@@ -17,7 +17,7 @@ pub(super) fn draw(area: &Area<'_>, frame: &Frame, summary: &Summary) -> Drawn {
     let groups = f64::from(u32::try_from(summary.xs.len())?);
     let places: Vec<f64> = (0..u32::try_from(summary.xs.len())?).map(f64::from).collect();
     let width = TAKEN / f64::from(u32::try_from(summary.series.len().max(1))?);
-    let mut chart = frame.chart(area, -0.5..groups - 0.5, 0.0..summary.top(), &places)?;
+    let mut chart = frame.chart(area, -0.5..groups - 0.5, &Heights::Even(summary.top()), &places)?;
     let mut left = -TAKEN / 2.0;
     for (series, (_, paint)) in summary.series.iter().zip(&frame.legend) {
         let cells = series.cells.iter().zip(&places);

@@ -14,6 +14,7 @@ use plotters::{
 };
 
 use super::paint::Paint;
+use crate::experiment::Summary;
 
 /// Width of a picture in pixels.
 const WIDTH: i32 = 960;
@@ -33,6 +34,60 @@ const WIDE: i32 = 6;
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 pub(super) type Drawn<T = ()> = Result<T, Box<dyn Error>>;
+
+/// The vertical axis.
+pub(super) enum Heights {
+    /// From nothing to this figure.
+    Even(f64),
+    /// By powers of ten, between these exponents.
+    Powers(f64, f64),
+}
+
+impl Heights {
+    /// By powers of ten where the highest figure is more than this many times the lowest.
+    const APART: f64 = 100.0;
+
+    pub(super) fn of_curves(summary: &Summary) -> Heights {
+        let (least, top) = (summary.least(), summary.top());
+        if least > 0.0 && top > least * Self::APART {
+            Heights::Powers(least.log10().floor(), top.log10())
+        } else {
+            Heights::Even(top)
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        match *self {
+            Heights::Even(top) => 0.0..top,
+            Heights::Powers(from, to) => from..to,
+        }
+    }
+
+    /// The place of a figure.
+    pub(super) fn at(&self, figure: f64) -> f64 {
+        match self {
+            Heights::Even(_) => figure,
+            Heights::Powers(..) => figure.log10(),
+        }
+    }
+
+    /// The number of figures beside it, about.
+    fn labels(&self) -> usize {
+        match self {
+            Heights::Even(_) => 10,
+            Heights::Powers(..) => 6,
+        }
+    }
+
+    /// The figure at a place; none between powers of ten.
+    fn label(&self, at: f64) -> String {
+        match *self {
+            Heights::Even(top) => tick(at, top),
+            Heights::Powers(..) if (at - at.round()).abs() > 1e-6 => String::new(),
+            Heights::Powers(..) => tick(10_f64.powf(at), if at < 0.0 { 0.0 } else { f64::INFINITY }),
+        }
+    }
+}
 
 /// The words of a picture.
 pub(super) struct Frame {
@@ -113,17 +168,16 @@ impl Frame {
         (WIDTH.unsigned_abs(), height.unsigned_abs())
     }
 
-    /// Draws all but the curves: `x` and `y` are the ranges of the axes, `at` are the positions of the places.
+    /// Draws all but the curves: `x` is the range of the horizontal axis, `at` are the positions of the places.
     pub(super) fn chart<'a, 'b>(
         &self,
         area: &'a Area<'b>,
         x: Range<f64>,
-        y: Range<f64>,
+        y: &Heights,
         at: &[f64],
     ) -> Drawn<Chart<'a, 'b>> {
         area.fill(&WHITE)?;
         area.draw(&Text::new(self.title.clone(), (12, 10), text(17, HPos::Left)))?;
-        let top = y.end;
         let bottom = self.names_height() + LINE + 14;
         let used = (LEFT + self.span() + RIGHT, TITLE + PLOT + bottom);
         let mut chart = ChartBuilder::on(area)
@@ -132,18 +186,19 @@ impl Frame {
             .margin_bottom(i32::try_from(area.dim_in_pixel().1)? - used.1)
             .x_label_area_size(bottom)
             .y_label_area_size(LEFT)
-            .build_cartesian_2d(x, y)?;
+            .build_cartesian_2d(x, y.range())?;
         chart
             .configure_mesh()
             .disable_x_mesh()
             .x_labels(1)
             .x_label_formatter(&|_| String::new())
             .set_tick_mark_size(LabelAreaPosition::Bottom, 0)
-            .y_label_formatter(&|y| tick(*y, top))
+            .y_labels(y.labels())
+            .y_label_formatter(&|at| y.label(*at))
             .label_style(("sans-serif", LETTERS))
             .light_line_style(WHITE)
             .draw()?;
-        self.name_places(area, &chart, at)?;
+        self.name_places(area, &chart, at, y.range().start)?;
         for ((name, paint), row) in self.legend.iter().zip(0..) {
             let (x, y) = (used.0 + 8, TITLE + 10 + row * ENTRY);
             paint.legend(area, (x, y))?;
@@ -153,10 +208,10 @@ impl Frame {
     }
 
     /// Ticks and names of the places, as many names as do not overlap, and the words below them.
-    fn name_places(&self, area: &Area<'_>, chart: &Chart<'_, '_>, at: &[f64]) -> Drawn {
+    fn name_places(&self, area: &Area<'_>, chart: &Chart<'_, '_>, at: &[f64], foot: f64) -> Drawn {
         let mut free = i32::MIN;
         for ((place, lines), at) in self.places.iter().zip(self.names()).zip(at) {
-            let (x, y) = chart.backend_coord(&(*at, 0.0));
+            let (x, y) = chart.backend_coord(&(*at, foot));
             area.draw(&PathElement::new(vec![(x, y), (x, y + 4)], BLACK))?;
             if self.turned() {
                 let style = text(LETTERS, HPos::Left).transform(FontTransform::Rotate90);

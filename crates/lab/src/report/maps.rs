@@ -12,7 +12,7 @@ use plotters::{
 
 use crate::{
     LabError,
-    experiment::{Experiment, Line, Outcome, maps},
+    experiment::{Experiment, Line, Outcome, PeerMap, maps},
     measured::RequestMap,
 };
 
@@ -29,7 +29,7 @@ const KINDS: [(u32, &str, RGBColor); 3] = [
 /// The picture, as SVG; empty if no run of the experiment has kept its requests.
 pub(super) fn draw(experiment: &Experiment<'_>, lines: &[Line]) -> Result<String, LabError> {
     let own = lines.iter().filter_map(|line| match &line.outcome {
-        Outcome::Measured(measured) => Some((line.series.clone(), measured.map.clone()?)),
+        Outcome::Measured(measured) => Some((format!("{}, {}", line.series, line.x), measured.map.clone()?)),
         Outcome::Simulated(_) => None,
     });
     let mut all: Vec<_> = own.collect();
@@ -38,7 +38,8 @@ pub(super) fn draw(experiment: &Experiment<'_>, lines: &[Line]) -> Result<String
         return Ok(svg);
     }
     let kept = maps(experiment.name).into_iter();
-    all.extend(kept.map(|peer| (format!("{}, kept {}", peer.file_system, peer.date), peer.map)));
+    let name = |peer: &PeerMap| format!("{}, {}, kept {}", peer.file_system, peer.workload, peer.date);
+    all.extend(kept.map(|peer| (name(&peer), peer.map)));
     onto(&mut svg, &all).map_err(|error| LabError::Picture(error.to_string()))?;
     Ok(svg)
 }

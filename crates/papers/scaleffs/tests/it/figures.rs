@@ -4,9 +4,10 @@
 use crate::common::{Chip, FILE, support::Subject};
 use pumice_media::{ChipSpec, Nand, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
-use pumice_vfs::{FileSystem, Ino, Timestamp};
+use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
 const CACHE_BYTES: usize = 2 << 20;
+const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, ..FILE };
 
 fn formatted(chip: SimChip) -> SimChip {
     format(chip, &FormatOptions::default()).unwrap()
@@ -120,4 +121,26 @@ fn memory_is_table_five() {
         );
         assert!(memory.map_index <= 128 << 10);
     }
+}
+
+/// Section 5.4: memory does not grow with the files of a volume. YAFFS takes 124 bytes for each, 12 MB for these.
+#[test]
+fn memory_of_a_hundred_thousand_files() {
+    const FILES: usize = 100_000;
+    let (fs, _) = timed(scaleffs());
+    for number in 0..FILES {
+        let dir = std::format!("{}", number / 1000);
+        if number.is_multiple_of(1000) {
+            fs.create(Ino::ROOT, dir.as_bytes(), &DIR).unwrap();
+        }
+        let dir = fs.lookup(Ino::ROOT, dir.as_bytes()).unwrap().ino;
+        fs.create(dir, std::format!("{number}").as_bytes(), &FILE).unwrap();
+    }
+    let written = fs.volume().memory();
+    let (fs, _) = timed(fs.unmount().unwrap());
+    let mounted = fs.volume().memory();
+    println!("{FILES} files: while they are made {written:?}, after the next mount {mounted:?}");
+    assert_eq!(fs.info().inodes as usize, FILES + FILES / 1000 + 1);
+    assert!(written.metadata_most < CACHE_BYTES + (64 << 10), "the cache, and what has to wait: {written:?}");
+    assert_eq!((mounted.metadata_most, mounted.map_index), (0, 2 << 10), "{mounted:?}");
 }
