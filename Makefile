@@ -41,6 +41,7 @@ soak:
 core:
 	scripts/setup.sh test
 	cargo build -p pumice-flashlog -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
+	scripts/board.sh
 	cargo check -p pumice-f2fs --no-default-features
 
 # Every page of the libraries; their examples run with the tests.
