@@ -7,8 +7,9 @@ use crate::{
     layout::{BlockAddr, SegNo, Summary, SummaryBlock, SummaryLayout},
 };
 
-/// Bytes that wait at most.
-const PENDING_MAX: usize = 1 << 18;
+/// Bytes that wait at most in a log of a volume that is used, and of one that is being made, all of whose logs are busy.
+pub(crate) const PENDING_MAX: usize = 1 << 20;
+pub(crate) const PENDING_MAX_FRESH: usize = 1 << 18;
 
 /// A temperature and a kind of blocks: the six logs, as the format numbers them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,9 +113,9 @@ impl Head {
         }
     }
 
-    /// True if enough waits to be written.
-    pub(crate) fn is_heavy(&self) -> bool {
-        self.pending.len() >= PENDING_MAX
+    /// Bytes that wait to be written.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
     }
 
     /// Writes waiting blocks; `end` is the address of the next block.

@@ -2,7 +2,7 @@
 
 use super::{
     Last, Writer,
-    head::{Head, Heads, Log},
+    head::{Head, Heads, Log, PENDING_MAX},
     medium::Medium,
     nat::Nat,
     sit::Sit,
@@ -66,6 +66,7 @@ impl Writer {
             layout: volume.summary_layout(),
             inode_seed: crc::inode_seed(&sb.uuid()),
             heads: Heads::new(heads),
+            pending_max: PENDING_MAX,
             streams,
             appended: [0; 6],
             overwritten: 0,

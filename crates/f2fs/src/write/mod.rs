@@ -30,7 +30,7 @@ use std::{ops::Range, sync::Arc};
 
 use crate::word::word;
 use discard_unit::DiscardUnit;
-use head::{Head, Heads, Log};
+use head::{Head, Heads, Log, PENDING_MAX_FRESH};
 use medium::Medium;
 use nat::Nat;
 use pack::{Pack, Reserve, Stamp};
@@ -57,6 +57,8 @@ pub(crate) struct Writer {
     sit: Sit,
     supply: Supply,
     heads: Heads,
+    /// Bytes that wait at most in one of them.
+    pending_max: usize,
     streams: Streams,
     layout: SummaryLayout,
     inode_seed: u32,
@@ -137,6 +139,7 @@ impl Writer {
             sit,
             supply,
             heads,
+            pending_max: PENDING_MAX_FRESH,
             streams,
             layout,
             inode_seed,
@@ -487,7 +490,7 @@ impl Writer {
         if let Some(appended) = self.appended.get_mut(log.index()) {
             *appended += u64::from(count);
         }
-        if head.is_heavy() {
+        if head.pending() >= self.pending_max {
             head.flush(&mut self.medium, self.sit.addr(segno, offset + count))?;
         }
         Ok(())
