@@ -160,7 +160,7 @@ fn use_files(fs: &NandFs<Chip>) -> Result<()> {
     fs.maintain().map(|_| ())
 }
 
-/// Everything else.
+/// Any call: all of them stay in the program, behind a table that the compiler cannot see through.
 #[cfg(feature = "all")]
 fn use_all(fs: &NandFs<Chip>) -> Result<()> {
     let all: &dyn FileSystem = core::hint::black_box(fs);

@@ -1,6 +1,6 @@
 //! `cargo run --release -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5, of the CFFS paper's table 4 and of
 //! the ScaleFFS paper's figures 5 to 9 on Linux's file systems, in QEMU. It prints lines of
-//! `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`, in half an hour.
+//! `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`.
 //!
 //! The disk is the flash memory server's on a simulated chip: it plays the requests that the guest's kernel sent to a disk
 //! in its memory. JFFS2 has a chip of its own. The guest's clock counts instructions, so the host's load moves no figure.

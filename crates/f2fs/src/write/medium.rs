@@ -156,7 +156,7 @@ impl Medium {
         self.write(addr, bytes)
     }
 
-    /// The same; when it returns these blocks outlive a power cut, whatever becomes of others.
+    /// A whole number of blocks that outlive a power cut when it returns, whatever becomes of others.
     pub(crate) fn write_through(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
         let written = self.device.0.lock().write_through(Lba(addr.0.into()), bytes);

@@ -3,7 +3,7 @@
 use pumice_ftl::PolicyNames;
 use pumice_media::{BlockDevice, Lba, Nand};
 
-use crate::{chip_of, disk, fill, open};
+use crate::{chip_of, disk, fill, latency::CHIPS, open};
 
 /// Power cuts of a disk, one after the other.
 const CUTS: u64 = 60;
@@ -15,15 +15,7 @@ pub(crate) fn cuts() {
          | first durable write, most | 2 E + 8 W"
     );
     println!("---|---|---|---|---|---");
-    let chips: [(&str, u64); 6] = [
-        ("slc-2k-2g", 64 << 20),
-        ("slc-4k-8g", 128 << 20),
-        ("scaleffs-256m", 64 << 20),
-        ("spinand-1g", 64 << 20),
-        ("mlc-8k-64g", 256 << 20),
-        ("tlc-16k-96g", 1 << 30),
-    ];
-    for (name, size) in chips {
+    for (name, size) in CHIPS {
         println!("{name}, {} MiB | {}", size >> 20, cuts_of(name, size));
     }
 }

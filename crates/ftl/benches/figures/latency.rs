@@ -19,7 +19,7 @@ enum Load {
 }
 
 /// A chip by name and its size.
-const CHIPS: [(&str, u64); 6] = [
+pub(crate) const CHIPS: [(&str, u64); 6] = [
     ("slc-2k-2g", 64 << 20),
     ("spinand-1g", 64 << 20),
     ("slc-4k-8g", 128 << 20),
