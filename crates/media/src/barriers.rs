@@ -86,9 +86,14 @@ impl Barriers {
         Ok(())
     }
 
+    /// True if the next program waits for a sync, for the batch has no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.batch.pages.len() >= Batch::PAGES_MOST
+    }
+
     /// Comes before a page is programmed: the erase of its block is on the disk, and the batch has room.
     pub(crate) fn before_program(&mut self, block: BlockId, file: &dyn HostFile) -> Result<(), NandError> {
-        if self.batch.pages.len() >= Batch::PAGES_MOST || self.erased.contains(&block) {
+        if self.is_full() || self.erased.contains(&block) {
             self.wait(file)?;
         }
         Ok(())

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::barriers::Barriers;
-use crate::container::{self, Known, Layout};
+use crate::container::{self, Known, Layout, SUM_BYTES};
 use crate::error::{MediaError, device_error};
 use crate::host::HostFile;
 use crate::lock::{Locked, create_locked, open_locked};
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
+use crate::run::Run;
 use crate::sim::SimChip;
 use crate::spec::ChipSpec;
 use crate::store::{PageState, Store, Wear};
@@ -69,8 +70,9 @@ fn format(file: &Locked, path: &Path, spec: &ChipSpec, memory: &Memory) -> Resul
 
 /// Pages in a container file.
 ///
-/// Each program writes the page first and its state after it, so that a process that is killed leaves every page either
-/// erased or whole, and each erase done or not done.
+/// Pages that are programmed one behind the other are gathered, and written before anything else is. Their states are
+/// written after them, so that a process that is killed leaves every page either erased or whole, each erase done or not
+/// done, and nothing without what came before it. Up to the last flush or erase it loses nothing.
 ///
 /// After a power cut of the host, everything is there that was programmed up to a flush, or to an erase, whichever came
 /// last; later programs are not. For that, the first erase after a program waits for the disk, the first program of a
@@ -95,6 +97,7 @@ pub struct FileStore {
     /// Sequence number and contents of the newest slot.
     saved: (u64, Memory),
     barriers: Barriers,
+    run: Run,
 }
 
 impl FileStore {
@@ -116,6 +119,7 @@ impl FileStore {
             unsaved_reads: BTreeSet::new(),
             scratch: Vec::new(),
             saved,
+            run: Run::default(),
         })
     }
 
@@ -144,6 +148,11 @@ impl FileStore {
         self.barriers.begin(&*self.file, &self.layout)
     }
 
+    /// Writes the pages that wait.
+    fn write_run(&mut self) -> Result<(), NandError> {
+        self.run.write(&*self.file, &self.layout).map_err(|e| device_error(&e))
+    }
+
     fn put(&self, bytes: &[u8], at: u64) -> Result<(), NandError> {
         self.file.write_all_at(bytes, at).map_err(|e| device_error(&e))
     }
@@ -156,6 +165,7 @@ impl Store for FileStore {
 
     fn set_wear(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
         self.begin()?;
+        self.write_run()?;
         let &mut Known { reads, generation, .. } = self.known(block)?;
         self.put(&container::encode_head(wear, reads, generation), self.layout.record_at(block.0))?;
         self.known(block)?.record.wear = wear;
@@ -181,6 +191,12 @@ impl Store for FileStore {
         if !state.is_written() {
             data.fill(0xFF);
             spare.fill(0xFF);
+        } else if let Some(bytes) = self.run.page(block, index) {
+            let (data_bytes, behind) = bytes.split_at(bytes.len() - spare.len() - SUM_BYTES);
+            if !data.is_empty() {
+                data.copy_from_slice(data_bytes);
+            }
+            spare.copy_from_slice(behind.get(..spare.len()).unwrap_or_default());
         } else if data.is_empty() {
             let at = self.layout.spare_at(block.0, index);
             self.file.read_exact_at(spare, at).map_err(|e| device_error(&e))?;
@@ -219,18 +235,18 @@ impl Store for FileStore {
         spare: &[u8],
     ) -> Result<(), NandError> {
         self.begin()?;
+        if !self.run.takes(block, index) || self.barriers.is_full() {
+            self.write_run()?;
+        }
         self.barriers.before_program(block, &*self.file)?;
         let generation = self.known(block)?.generation;
-        if state.is_written() {
-            self.scratch.clear();
-            self.scratch.extend_from_slice(data);
-            self.scratch.extend_from_slice(spare);
-            let sum = crc32fast::hash(&self.scratch);
-            self.scratch.extend(sum.to_le_bytes());
-            self.put(&self.scratch, self.layout.page_at(block.0, index))?;
-        }
         let record = container::encode_page(state, programmed_s, generation, self.barriers.number());
-        self.put(&record, self.layout.page_record_at(block.0, index))?;
+        if state.is_written() {
+            self.run.push(block, index, [data, spare], &record);
+        } else {
+            self.write_run()?;
+            self.put(&record, self.layout.page_record_at(block.0, index))?;
+        }
         self.known(block)?.record.set(index, state, programmed_s);
         self.barriers.programmed(self.layout.page(block.0, index), generation);
         Ok(())
@@ -238,6 +254,7 @@ impl Store for FileStore {
 
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
         self.begin()?;
+        self.write_run()?;
         self.barriers.before_erase(block, &*self.file)?;
         let next = self.known(block)?.generation.next();
         self.put(&container::encode_head(wear, 0, next), self.layout.record_at(block.0))?;
@@ -252,6 +269,7 @@ impl Store for FileStore {
         if self.read_only {
             return Ok(());
         }
+        self.write_run()?;
         for block in core::mem::take(&mut self.unsaved_reads).into_iter().map(BlockId) {
             let wear = self.wear(block)?;
             self.set_wear(block, wear)?;
@@ -271,7 +289,11 @@ impl Store for FileStore {
     }
 
     fn sync(&mut self) -> Result<(), NandError> {
-        if self.read_only { Ok(()) } else { self.barriers.wait(&*self.file) }
+        if self.read_only {
+            return Ok(());
+        }
+        self.write_run()?;
+        self.barriers.wait(&*self.file)
     }
 
     fn room(&self) -> Result<Option<u64>, NandError> {

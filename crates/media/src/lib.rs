@@ -62,6 +62,8 @@ mod mtd;
 mod nand;
 mod pairing;
 mod read_at;
+#[cfg(feature = "std")]
+mod run;
 pub mod sim;
 #[cfg(feature = "std")]
 mod sim_host;

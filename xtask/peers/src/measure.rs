@@ -30,7 +30,12 @@ pub(crate) struct Peer {
 
 /// All of them discard free blocks, as the F2FS paper's did.
 pub(crate) const PEERS: [Peer; 4] = [
-    Peer { name: "ext4", mkfs: "mkfs.ext4", options: "-q -F -E nodiscard", mount: "discard" },
+    Peer {
+        name: "ext4",
+        mkfs: "mkfs.ext4",
+        options: "-q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0",
+        mount: "discard",
+    },
     Peer { name: "btrfs", mkfs: "mkfs.btrfs", options: "-q -f -K", mount: "discard" },
     Peer { name: "nilfs2", mkfs: "mkfs.nilfs2", options: "-q -f -K", mount: "discard" },
     Peer { name: "f2fs", mkfs: "mkfs.f2fs", options: "-q -f -t 0", mount: "discard" },

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Command;
 
-use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, PageId};
+use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, PageId, PageState};
 
 /// Contents that tell the page they belong to.
 fn contents(at: u32) -> (Vec<u8>, Vec<u8>) {
@@ -22,6 +22,8 @@ fn holds(chip: &mut ChipFile, at: u32) -> bool {
     (data, spare) == contents(at)
 }
 
+/// The process flushes and tells each of so many pages.
+const FLUSHED: u32 = 7;
 const VICTIM: &str = "MEDIA_TEST_VICTIM";
 
 /// Not a test by itself: the process that the next test kills while it programs.
@@ -35,12 +37,15 @@ fn victim() {
             chip.erase(BlockId(at / 64)).unwrap();
         }
         program(&mut chip, at);
-        writeln!(out, "page {at}").unwrap();
+        if at % FLUSHED == 0 {
+            chip.flush().unwrap();
+            writeln!(out, "page {at}").unwrap();
+        }
     }
 }
 
 #[test]
-fn a_killed_process_loses_nothing() {
+fn a_killed_process_loses_nothing_that_was_flushed() {
     use std::io::BufRead;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("chip");
@@ -57,12 +62,15 @@ fn a_killed_process_loses_nothing() {
         let mut last = 0;
         for at in pages {
             last = at;
-            if at == 1000 + round * 777 {
+            if at >= 1000 + round * 777 {
                 child.kill().unwrap();
             }
         }
         child.wait().unwrap();
         let mut chip = ChipFile::open(&path, false).unwrap();
         assert!((0..=last).all(|at| holds(&mut chip, at)), "after round {round}");
+        // Of the others it loses the last, and each whole.
+        let next = (last + 1..).find(|at| !holds(&mut chip, *at)).unwrap();
+        assert_eq!(chip.page_state(PageId(next)).unwrap(), PageState::Erased, "page {next}, round {round}");
     }
 }
