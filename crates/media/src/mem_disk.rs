@@ -60,9 +60,10 @@ impl BlockDevice for MemDisk {
 
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
         self.shape.locate_blocks(first, count)?;
-        let mut rest = self.written.split_off(&first.0);
-        let mut kept = rest.split_off(&(first.0 + count));
-        self.written.append(&mut kept);
+        let gone: Vec<u64> = self.written.range(first.0..first.0 + count).map(|(at, _)| *at).collect();
+        for at in gone {
+            self.written.remove(&at);
+        }
         Ok(())
     }
 }

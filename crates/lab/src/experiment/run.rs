@@ -2,7 +2,11 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Experiment, Line, Options, Outcome, PassedOver, Point, records::Records, wanted::Wanted};
+use super::{
+    Experiment, Line, Options, Outcome, PassedOver, Point,
+    records::{Records, read},
+    wanted::Wanted,
+};
 use crate::{
     LabError, Sources,
     measured::Job,
@@ -25,7 +29,8 @@ pub struct Ran {
 ///
 /// Points on record there are not run again, if every parameter agrees: workload, store or chip, policies or file system,
 /// seed, the trace's bytes, the program's version, and the sources that decide. So a run that was interrupted goes on
-/// where it stopped. With [`Options::fresh`] all are run.
+/// where it stopped. Nor are those on record there for another experiment of the paper. With [`Options::fresh`] all are
+/// run.
 ///
 /// # Errors
 /// The first failure of a run, or of writing a file, ends it.
@@ -39,8 +44,11 @@ pub fn run(
     let wanted = Wanted::of(experiment, options)?;
     let mut records = Records::open(dir, experiment.name)?;
     let passed_over = records.stored().passed_over;
-    let known = if options.fresh { Vec::new() } else { records.stored().lines.clone() };
-    let known = Known::new(&known);
+    let (known, elsewhere) = match options.fresh {
+        true => (Vec::new(), Vec::new()),
+        false => (records.stored().lines.clone(), of_neighbours(experiment.name, dir)?),
+    };
+    let known = Known::new(&known, &elsewhere);
     let mut keep = |point: (&str, &str), sources: Sources, outcome: Outcome| -> Result<Line, LabError> {
         let line = Line::new(experiment.name, point, sources, outcome).on(&options.medium);
         records.append(&line)?;
@@ -74,10 +82,11 @@ fn simulated(
     let mut missing = Vec::new();
     for (point, planned) in points {
         let found = known.simulated(point, &planned.parameters);
-        if found.is_none() {
+        let line = found.map(|found| found.line(point, Sources::Simulator, keep)).transpose()?;
+        if line.is_none() {
             missing.push((lines.len(), point, planned.clone()));
         }
-        lines.push(found.map(|line| (line, false)));
+        lines.push(line);
     }
     let runs: Vec<Planned> = missing.iter().map(|(.., planned)| planned.clone()).collect();
     sweep(&runs, progress, |number, record| -> Result<(), LabError> {
@@ -98,13 +107,13 @@ fn measured<J: Job>(
     progress: &dyn Progress,
     keep: Keep<'_>,
 ) -> Lines {
-    let found: Vec<Option<Line>> = points.iter().map(|(point, seed)| known.measured(point, *seed)).collect();
-    progress.expect(found.iter().filter(|line| line.is_none()).count() as u64);
-    let run = |((point, seed), found): (&(Point<J>, u64), Option<Line>)| {
-        if let Some(line) = found {
-            return Ok((line, false));
-        }
+    let found: Vec<Option<Found>> = points.iter().map(|(point, seed)| known.measured(point, *seed)).collect();
+    progress.expect(found.iter().filter(|found| found.is_none()).count() as u64);
+    let run = |((point, seed), found): (&(Point<J>, u64), Option<Found>)| {
         let sources = point.setup.sources();
+        if let Some(found) = found {
+            return found.line(point, sources, keep);
+        }
         let line = keep((&point.series, &point.x), sources, point.setup.run(*seed)?.into())?;
         progress.done(1);
         Ok((line, true))
@@ -112,20 +121,50 @@ fn measured<J: Job>(
     points.iter().zip(found).map(run).collect()
 }
 
-/// Lines on record, by their place.
-struct Known<'a>(HashMap<(&'a str, &'a str), Vec<&'a Line>>);
+/// The records of this build in a directory that the other experiments of a file have: they may be of the same runs.
+fn of_neighbours(name: &str, dir: &Path) -> Result<Vec<Line>, LabError> {
+    let first = |name: &str| name.split('-').next().map(str::to_owned);
+    let others = Experiment::ALL.iter().filter(|it| it.name != name && first(it.name) == first(name));
+    let lines: Vec<_> = others.map(|it| Ok(read(it, dir)?.lines)).collect::<Result<_, LabError>>()?;
+    Ok(lines.concat())
+}
+
+/// A run on record.
+enum Found {
+    /// Of this experiment.
+    Here(Line),
+    /// Of another one.
+    Elsewhere(Outcome),
+}
+
+impl Found {
+    /// The line of a point, and whether it is new in the experiment's file.
+    fn line<T>(self, point: &Point<T>, sources: Sources, keep: Keep<'_>) -> Result<(Line, bool), LabError> {
+        match self {
+            Found::Here(line) => Ok((line, false)),
+            Found::Elsewhere(outcome) => Ok((keep((&point.series, &point.x), sources, outcome)?, true)),
+        }
+    }
+}
+
+/// Lines on record.
+struct Known<'a> {
+    /// By their place.
+    here: HashMap<(&'a str, &'a str), Vec<&'a Line>>,
+    elsewhere: &'a [Line],
+}
 
 impl<'a> Known<'a> {
-    fn new(lines: &'a [Line]) -> Self {
-        let mut known: HashMap<_, Vec<_>> = HashMap::new();
+    fn new(lines: &'a [Line], elsewhere: &'a [Line]) -> Self {
+        let mut here: HashMap<_, Vec<_>> = HashMap::new();
         for line in lines {
-            known.entry((line.series.as_str(), line.x.as_str())).or_default().push(line);
+            here.entry((line.series.as_str(), line.x.as_str())).or_default().push(line);
         }
-        Self(known)
+        Self { here, elsewhere }
     }
 
-    /// The line of a point, if it was run with just these parameters.
-    fn simulated(&self, point: &Point, parameters: &Parameters) -> Option<Line> {
+    /// The run of a point, if it was made with just these parameters.
+    fn simulated(&self, point: &Point, parameters: &Parameters) -> Option<Found> {
         self.find(
             point,
             Sources::Simulator,
@@ -134,7 +173,7 @@ impl<'a> Known<'a> {
     }
 
     /// The same, of a file system.
-    fn measured<J: Job>(&self, point: &Point<J>, seed: u64) -> Option<Line> {
+    fn measured<J: Job>(&self, point: &Point<J>, seed: u64) -> Option<Found> {
         self.find(
             point,
             point.setup.sources(),
@@ -142,8 +181,10 @@ impl<'a> Known<'a> {
         )
     }
 
-    fn find<T>(&self, point: &Point<T>, sources: Sources, is_it: impl Fn(&Outcome) -> bool) -> Option<Line> {
-        let lines = self.0.get(&(point.series.as_str(), point.x.as_str()))?;
-        lines.iter().find(|line| line.is_by(sources) && is_it(&line.outcome)).copied().cloned()
+    fn find<T>(&self, point: &Point<T>, sources: Sources, is_it: impl Fn(&Outcome) -> bool) -> Option<Found> {
+        let is_it = |line: &&Line| line.is_by(sources) && is_it(&line.outcome);
+        let here = self.here.get(&(point.series.as_str(), point.x.as_str())).into_iter().flatten();
+        let found = here.copied().find(is_it).map(|line| Found::Here(line.clone()));
+        found.or_else(|| Some(Found::Elsewhere(self.elsewhere.iter().find(is_it)?.outcome.clone())))
     }
 }

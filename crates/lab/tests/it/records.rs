@@ -15,6 +15,7 @@ use pumice_lab::{
     report::{records, report},
     run::{Record, plan},
 };
+use regex::Regex;
 use sha2::{Digest, Sha256};
 
 fn options(traces: &Path) -> Options {
@@ -142,6 +143,25 @@ fn records_of_another_trace_are_others() {
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
     let error = again(&lines[0], experiment, traces.path()).unwrap_err().to_string();
     assert!(error.contains("trace_sha256 is \""), "{error}");
+}
+
+/// Figure 11 of CAT has the runs of table 4; one of them is forged, to be known again.
+#[test]
+fn a_run_of_another_experiment_is_taken_over() {
+    let nowhere = Path::new("nowhere");
+    let [kept, own] = ["cat-fig11", "cat-table4"].map(|name| Kept::new(name, nowhere));
+    let first = kept.text.lines().next().unwrap();
+    let erasures = Regex::new("\"erasures\":\\d+").unwrap();
+    let forge = |line: &str| sealed(&erasures.replace(line, "\"erasures\":1"));
+    fs::write(&kept.file, kept.text.replace(first, &forge(first))).unwrap();
+    let table = |fresh| {
+        let options = Options { fresh, ..options(nowhere) };
+        let ran = run(own.experiment, &options, kept.dir.path(), &()).unwrap();
+        (ran.known, ran.lines.iter().map(|line| line.json().unwrap() + "\n").collect::<String>())
+    };
+    let same = own.text.lines().next().unwrap();
+    assert_eq!(table(false), (0, own.text.replace(same, &forge(same))));
+    assert_eq!(table(true), (0, own.text));
 }
 
 #[test]
