@@ -16,9 +16,7 @@ impl Volume<'_> {
 
     /// Writes waiting changes, marks the checkpoint as the last, and fails.
     fn end_life(&mut self) -> Result<()> {
-        if self.log.recorded.clean {
-            self.mark_in_use()?;
-        }
+        self.mark_in_use()?;
         self.log.status.life = Life::Over;
         let done = self.checkpoint(true);
         self.log.status.read_only = true;
@@ -49,9 +47,7 @@ impl Volume<'_> {
         self.check_life()?;
         self.files.look(&mut self.log);
         self.files.check_host(&mut self.log, bytes, call)?;
-        if self.log.recorded.clean {
-            self.mark_in_use()?;
-        }
+        self.mark_in_use()?;
         self.make_room(bytes)?;
         self.files.begin_claims(&mut self.log);
         Ok(())

@@ -113,23 +113,13 @@ impl Volume<'_> {
         Ok(fresh)
     }
 
-    /// Ends the clean state with a checkpoint that repeats the last one. Until it is there the heads stay at the places
-    /// of the clean one: nothing else may be programmed, not even a table page.
-    pub(crate) fn mark_in_use(&mut self) -> Result<()> {
-        self.commit(false, &[])?;
-        self.log.recorded.clean = false;
-        // This call, and its fsync.
-        self.log.cleaner.rest(2);
-        Ok(())
-    }
-
-    /// Writes the clean checkpoint that was found once more: a copy of it is missing or cannot be read.
+    /// Writes the clean checkpoint that was found once more.
     pub(crate) fn repeat_clean(&mut self) -> Result<()> {
         self.commit(true, &[])
     }
 
     /// Writes the checkpoint page.
-    fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
+    pub(crate) fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         self.log.doubt_torn()?;
         self.log.pages.protect()?;
         self.log.release_copies();

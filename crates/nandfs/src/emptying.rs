@@ -11,7 +11,7 @@ use crate::codec::{len32, size};
 use crate::files::Files;
 use crate::log::Log;
 use crate::moving::{Move, Reason};
-use crate::pages::{DATA, META};
+use crate::pages::{DATA, META, SYNC};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::Room;
 use crate::tag::{ChunkKind, Desc};
@@ -41,7 +41,7 @@ impl Log<'_> {
         let before = self.pages.taken().blocks;
         // Others may have written it since, and a failed program may have moved it.
         if self.live(files, &desc)? == addr {
-            self.move_chunk(files, moving.data(), addr, &desc)?;
+            self.move_chunk(files, addr, &desc, |log, it| log.survivor_head(moving.data(), it))?;
         }
         moving.opened += len32(size(self.pages.taken().blocks - before));
         if moving.reason == Reason::Wear {
@@ -73,22 +73,19 @@ impl Log<'_> {
     /// Moves the live chunks out of the page programmed last when the power went: it may fade.
     pub(crate) fn move_newest(&mut self, files: &mut Files) -> Result<()> {
         let Some(page) = self.pages.medium().pinned() else { return Ok(()) };
-        let usage = self.usage(self.params.block_of(page))?;
-        let from = self.cleaned(files, self.blocks.view(&usage));
-        let from = holds_data(&usage).then_some(&from);
         for (offset, desc) in self.pages.read_page(page)?.tag.chunks() {
             let addr = Addr { page, offset, len: desc.len };
             if desc.kind == ChunkKind::Rest {
-                self.move_begun(files, from, page, &desc)?;
+                self.move_begun(files, page, &desc)?;
             } else if self.live(files, &desc)? == addr {
-                self.move_chunk(files, from, addr, &desc)?;
+                self.move_chunk(files, addr, &desc, head_of_newest)?;
             }
         }
         Ok(())
     }
 
     /// Moves the live chunk that began before a page and goes on there.
-    fn move_begun(&mut self, files: &mut Files, of: Option<&Cleaned>, page: u32, rest: &Desc) -> Result<()> {
+    fn move_begun(&mut self, files: &mut Files, page: u32, rest: &Desc) -> Result<()> {
         let whole = Desc { kind: ChunkKind::Data, ..*rest };
         let addr = self.live(files, &whole)?;
         let is_here = addr.page < page && self.params.block_of(addr.page) == self.params.block_of(page);
@@ -96,7 +93,7 @@ impl Log<'_> {
             return Ok(());
         }
         let kind = self.pages.read_block(addr, rest.id, rest.index, |_, kind| kind)?;
-        self.move_chunk(files, of, addr, &Desc { kind, len: addr.len, ..whole })
+        self.move_chunk(files, addr, &Desc { kind, len: addr.len, ..whole }, head_of_newest)
     }
 
     /// The live chunks of a block by the tags of its pages, which are read whole or not.
@@ -120,7 +117,14 @@ impl Log<'_> {
         found
     }
 
-    fn move_chunk(&mut self, files: &mut Files, from: Option<&Cleaned>, addr: Addr, it: &Desc) -> Result<()> {
+    /// Moves a chunk to the head that is chosen for it.
+    fn move_chunk(
+        &mut self,
+        files: &mut Files,
+        addr: Addr,
+        it: &Desc,
+        choose: impl FnOnce(&mut Self, &Desc) -> usize,
+    ) -> Result<()> {
         let changed = match it.kind {
             kind if kind.is_block() => files.cache.is_dirty(it.id, it.index),
             ChunkKind::Node => files.nodes.is_dirty(it.id),
@@ -131,7 +135,7 @@ impl Log<'_> {
             return Ok(());
         }
         let Ok(bytes) = self.pages.read(addr, it, <[u8]>::to_vec) else { return Ok(()) };
-        let head = self.survivor_head(from, it);
+        let head = choose(self, it);
         let to = self.append(files, head, *it, &bytes)?;
         self.cleaner.copied_bytes += u64::from(addr.len);
         // Appending may itself have moved the chunk: a failed program in the same block.
@@ -149,6 +153,11 @@ impl Log<'_> {
             _ => META,
         }
     }
+}
+
+/// The head for what is moved before the first fsync, which opens a block of this one anyway.
+fn head_of_newest(_: &mut Log<'_>, desc: &Desc) -> usize {
+    if desc.kind.is_block() { SYNC } else { META }
 }
 
 /// True if the erase block holds users' blocks of files, or copies of them.

@@ -44,6 +44,7 @@ impl<N: Nand + Send + 'static> NandFs<N> {
         let unchanged = volume.log.recorded.clean || !volume.has_changes();
         let done = match (volume.log.status.read_only, volume.log.recorded.clean) {
             (false, true) if volume.log.is_patrol_unsaved() => volume.save_patrol(),
+            (false, true) => volume.settle(),
             (false, false) => volume.close(),
             _ => Ok(()),
         };
@@ -241,6 +242,7 @@ impl Volume<'_> {
     /// Takes inodes without names away and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
         self.files.held.clear();
+        self.settle()?;
         while self.reap_orphan()? {}
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.log.params.shape.parity() > 0 && self.mend_one()? {}

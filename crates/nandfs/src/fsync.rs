@@ -55,8 +55,12 @@ impl Volume<'_> {
         self.check_end()?;
         let inode = self.files.inode(&mut self.log, ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
-        if self.log.status.read_only || nlink == 0 || (self.log.recorded.clean && !self.has_changes()) {
+        if self.log.status.read_only || nlink == 0 {
             // An inode without a name cannot be reached after a power cut.
+            return Ok(());
+        }
+        self.settle()?;
+        if self.log.recorded.clean && !self.has_changes() {
             return Ok(());
         }
         // Making room may make a checkpoint: the remaining work is known only then.
@@ -326,7 +330,11 @@ impl Volume<'_> {
     /// Makes everything durable.
     pub(crate) fn sync_all(&mut self) -> Result<()> {
         self.check_end()?;
-        if self.log.status.read_only || !self.has_changes() {
+        if self.log.status.read_only {
+            return Ok(());
+        }
+        self.settle()?;
+        if !self.has_changes() {
             return Ok(());
         }
         self.make_room(0)?;

@@ -97,6 +97,7 @@ mod recovery;
 mod repair;
 mod replay_names;
 mod room;
+mod settle;
 mod superblock;
 mod survey;
 mod table;

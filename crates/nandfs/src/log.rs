@@ -1,5 +1,7 @@
 //! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
+use alloc::vec::Vec;
+
 use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_vfs::Result;
@@ -38,6 +40,17 @@ pub(crate) struct Recorded {
     /// The newest checkpoint on the chip says that nothing follows it.
     pub(crate) clean: bool,
     pub(crate) checkpoints: u64,
+    /// What a power cut has left, until the first change of this mount makes it safe.
+    pub(crate) aftermath: Option<Aftermath>,
+}
+
+/// What a power cut has left behind the newest checkpoint, or in its only copy, and may fade.
+#[derive(Default)]
+pub(crate) struct Aftermath {
+    /// Blocks without parity that should have it.
+    pub(crate) without_parity: Vec<u32>,
+    /// The checkpoint knows of blocks that an earlier cut left without parity.
+    pub(crate) was_guarding: bool,
 }
 
 /// The work of a recovery.
@@ -98,7 +111,13 @@ impl<'c> Log<'c> {
             blocks: Blocks::new(params, policies.victim(&params)?),
             leveler: Leveler::new(policies.swap(superblock.endurance)?),
             roots,
-            recorded: Recorded { superblock, limits: Limits::of(&params), clean: false, checkpoints: 0 },
+            recorded: Recorded {
+                superblock,
+                limits: Limits::of(&params),
+                clean: false,
+                checkpoints: 0,
+                aftermath: None,
+            },
             reach: Reach::of(&pages),
             status: Status { life: Life::Lasting, read_only: false },
             placer: Placer::new(&policies, &params),

@@ -10,7 +10,7 @@ use crate::blocks::State;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::ids::Ids;
-use crate::log::{Life, Log};
+use crate::log::{Aftermath, Life, Log};
 use crate::node::Inode;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
@@ -143,28 +143,14 @@ impl Log<'_> {
     }
 
     /// Has blocks moved if their only parity is in copies from before the mount.
-    fn call_guarded(&mut self) {
+    pub(crate) fn call_guarded(&mut self) {
         for block in self.pages.guarded() {
             self.pages.medium_mut().call_tired(block);
         }
     }
 }
 
-impl Volume<'_> {
-    /// Moves these at once, unless there is no room.
-    fn move_guarded(&mut self) -> Result<()> {
-        let mut moved = Ok(true);
-        while let Ok(true) = moved {
-            moved = self.mend_one();
-        }
-        match moved {
-            Err(error) if error.errno() != Errno::NoSpace => Err(error),
-            _ => self.checkpoint(false),
-        }
-    }
-}
-
-/// Mounts.
+/// Mounts, and writes nothing: what a power cut has left is made safe before the first change.
 pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'_>> {
     let (mut volume, checkpoint) = load(nand, options)?;
     if !volume.log.status.read_only {
@@ -178,41 +164,20 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
         .into());
     }
     if volume.log.recorded.clean {
-        // A copy that is missing is written again at once: the other alone would be one page to lose.
-        if !volume.log.status.read_only && !volume.log.roots.is_whole() {
-            volume.repeat_clean()?;
-        }
+        // A copy that is missing is soon written again: the other alone would be one page to lose.
+        volume.log.recorded.aftermath = (!volume.log.roots.is_whole()).then(Aftermath::default);
         volume.log.call_guarded();
         return Ok(volume);
     }
     let without_parity = volume.files.recover(&mut volume.log, &checkpoint)?;
-    if !volume.log.status.read_only {
-        if let Some((_, first)) = volume.files.losses().first() {
-            let text = format!("{first}: mount the volume read-only, or repair it");
-            return Err(FsError::new(Errno::Io, text));
-        }
-        volume.log.move_newest(&mut volume.files)?;
-        for block in &without_parity {
-            volume.log.distrust(*block)?;
-        }
-        volume.checkpoint(false)?;
-        // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
-        // all the same.
-        if let Err(error) = volume.make_room(0)
-            && error.errno() != Errno::NoSpace
-        {
-            return Err(error);
-        }
-        // One in a call, or in idle time.
-        for block in without_parity {
-            volume.log.pages.medium_mut().call_tired(block);
-        }
-        volume.log.call_guarded();
-        // A cut before all had moved that another cut left: copies of parity must not become ever more.
-        if !checkpoint.guarded.is_empty() {
-            volume.move_guarded()?;
-        }
+    if !volume.log.status.read_only
+        && let Some((_, first)) = volume.files.losses().first()
+    {
+        let text = format!("{first}: mount the volume read-only, or repair it");
+        return Err(FsError::new(Errno::Io, text));
     }
+    let was_guarding = !checkpoint.guarded.is_empty();
+    volume.log.recorded.aftermath = Some(Aftermath { without_parity, was_guarding });
     Ok(volume)
 }
 

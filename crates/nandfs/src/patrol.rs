@@ -124,9 +124,7 @@ impl Volume<'_> {
         if !self.log.has_weak() {
             return Ok(false);
         }
-        if self.log.recorded.clean {
-            self.mark_in_use()?;
-        }
+        self.mark_in_use()?;
         self.log.charge_reads()?;
         self.make_room(0)?;
         self.log.relieve_one(&mut self.files)?;
@@ -154,6 +152,7 @@ impl Volume<'_> {
         if self.log.recorded.clean {
             return self.repeat_clean();
         }
+        self.settle()?;
         self.make_room(0)?;
         self.checkpoint(false)
     }
@@ -235,9 +234,7 @@ impl Volume<'_> {
         if self.log.status.read_only {
             return Ok(());
         }
-        if self.log.recorded.clean {
-            self.mark_in_use()?;
-        }
+        self.mark_in_use()?;
         self.make_room(0)?;
         self.log.roots.turn_over();
         self.checkpoint(false)

@@ -105,6 +105,11 @@ impl Files {
             (inode.xattr, inode.xattr_ino, inode.ctime) = (bytes, 0, now);
             return Ok(());
         }
+        if hidden != 0 && self.overwrite_hidden(log, ino, hidden, &bytes)? {
+            self.inode_mut(log, ino)?.ctime = now;
+            self.pend(ino).needs_checkpoint = true;
+            return Ok(());
+        }
         // The new list is whole before the old one goes: a full volume leaves everything as it was.
         self.claim(log, 2 * u64::from(self.params.node))?;
         let hidden = Inode { kind: FileKind::File, ..Inode::directory(ino, 0, 1, now) };
@@ -114,6 +119,21 @@ impl Files {
         (inode.xattr, inode.xattr_ino, inode.ctime) = (Vec::new(), fresh, now);
         self.pend(ino).needs_checkpoint = true;
         Ok(())
+    }
+
+    /// Writes a list over one of the same length, if no more than a block of it is another; false if there is more.
+    fn overwrite_hidden(&mut self, log: &mut Log<'_>, ino: u32, hidden: u32, bytes: &[u8]) -> Result<bool> {
+        let old = self.xattr_bytes(log, ino)?;
+        let block = self.params.block as usize;
+        let mut changed = old.chunks(block).zip(bytes.chunks(block)).zip(0u64..);
+        let first = changed.find(|((old, new), _)| old != new);
+        if old.len() != bytes.len() || changed.any(|((old, new), _)| old != new) {
+            return Ok(false);
+        }
+        if let Some(((_, new), index)) = first {
+            self.write_file(log, hidden, index * u64::from(self.params.block), new)?;
+        }
+        Ok(true)
     }
 
     /// The attributes of a new inode in a directory: its compression, if the directory names one.
@@ -160,10 +180,11 @@ impl Files {
             (XattrMode::Replace, None) => return Err(Errno::NoData.into()),
             _ => {}
         }
-        if let Some(place) = place {
-            list.remove(place);
+        match (place.and_then(|place| list.get_mut(place)), value) {
+            (Some(attribute), Some(value)) => attribute.1 = value,
+            (_, None) => list.retain(|(there, _)| *there != name),
+            (None, Some(value)) => list.push((name, value)),
         }
-        list.extend(value.map(|value| (name, value)));
         let bytes = encode(&list);
         self.set_xattr_bytes(log, ino, bytes)
     }

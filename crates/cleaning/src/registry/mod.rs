@@ -64,7 +64,7 @@ impl VictimRule {
     /// that needs a table of all segments.
     pub fn plain(&self, store: &Store) -> Option<Box<dyn Victim + Send>> {
         let plain = victims::plain().iter().find(|(name, _)| *name == self.entry().name);
-        plain.map(|(_, make)| make(store))
+        plain.map(|(_, make)| make(store, self.number()))
     }
 
     /// The names of those that [`Self::plain`] has.

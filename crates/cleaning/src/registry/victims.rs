@@ -92,10 +92,10 @@ fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
 /// A rule that looks at one segment at a time.
 type AnyVictim = Box<dyn Victim + Send>;
 
-/// The name of one, and its constructor.
-type Plain = (&'static str, fn(&Store) -> AnyVictim);
+/// The name of one, and its constructor from the store and the parameter.
+type Plain = (&'static str, fn(&Store, u32) -> AnyVictim);
 
-const PLAIN_ROOT_AGE: Plain = ("root-age", |_| Box::new(RootAge));
+const PLAIN_ROOT_AGE: Plain = ("root-age", |_, _| Box::new(RootAge));
 
 /// The rules among them that price a segment by itself, and so need no table of all segments.
 pub(super) const fn plain() -> &'static [Plain] {
@@ -103,11 +103,12 @@ pub(super) const fn plain() -> &'static [Plain] {
 }
 
 const PLAIN: &[Plain] = &[
-    ("greedy", |_| Box::new(Greedy)),
-    ("cost-benefit", |_| Box::new(CostBenefit)),
-    ("cost-benefit-written", |_| Box::new(CostBenefitWritten)),
+    ("greedy", |_, _| Box::new(Greedy)),
+    ("cost-benefit", |_, _| Box::new(CostBenefit)),
+    ("cost-benefit-written", |_, _| Box::new(CostBenefitWritten)),
     PLAIN_ROOT_AGE,
-    ("lfs", |_| Box::new(Lfs)),
-    ("cat", |s| Box::new(Cat::new(s.params.logical))),
-    ("cost-hotness", |_| Box::new(CostHotness)),
+    ("lfs", |_, _| Box::new(Lfs)),
+    ("cat", |s, _| Box::new(Cat::new(s.params.logical))),
+    ("cost-hotness", |_, _| Box::new(CostHotness)),
+    ("garbage-age", |_, n| Box::new(GarbageAge::new(n))),
 ];

@@ -25,6 +25,7 @@ mod parity;
 mod postmark;
 mod sequential;
 mod small;
+mod xattrs;
 
 /// One line of the table.
 pub struct Figure {
@@ -86,8 +87,13 @@ type Table = (&'static str, fn() -> Vec<String>);
 const TABLES: [Table; 2] = [("latency", latency::table), ("policies", cleaning::policies)];
 
 /// Tables that are printed only if asked for.
-const ASKED: [Table; 3] =
-    [("cuts", aged::cuts), ("rewrite", aged::sequential), ("processor", aged::processor)];
+const ASKED: [Table; 5] = [
+    ("cuts", aged::cuts),
+    ("rewrite", aged::sequential),
+    ("processor", aged::processor),
+    ("heap", memory::least),
+    ("xattrs", xattrs::table),
+];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();

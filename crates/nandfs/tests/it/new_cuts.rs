@@ -9,7 +9,7 @@ use crate::cut::runner::{MODES, Plan, SELDOM, chip, replay, spec, tally};
 use crate::cut::scenarios::ALL;
 use crate::cut::shared::Shared;
 use crate::cut::step::{Held, Step};
-use crate::cut::verify::{mount, verify};
+use crate::cut::verify::{mount, settle, verify};
 use pumice_knobs::{CUT, NANDFS_RANDOM_CUTS, NANDFS_SCRIPTED_CUTS};
 use pumice_media::{CutMode, Geometry, Nand, PageId, SimChip};
 use pumice_vfs::Errno;
@@ -121,7 +121,7 @@ fn numbers_of_pages_torn_together_are_not_given_again() {
 /// Operations of an unmount that write its record, twice, and an anchor.
 const LAST: u64 = 14;
 
-/// The unmount is cut, and the mount after it, which repeats the clean checkpoint and takes blocks for it that it erases.
+/// The unmount is cut, and the sync after it, which repeats the clean checkpoint and takes blocks for it that it erases.
 /// The next one reads the torn page of the unmount otherwise, and does not look for room: it must not trust these blocks.
 #[test]
 fn a_cut_repeat_of_a_clean_checkpoint_leaves_doubted_blocks() {
@@ -147,7 +147,7 @@ fn a_cut_repeat_of_a_clean_checkpoint_leaves_doubted_blocks() {
                 let shared = Shared::new(shared.copy());
                 shared.0.lock().unwrap().power_on();
                 shared.0.lock().unwrap().cut_after(second, fading);
-                if mount(shared.clone(), &TestClock::new()).is_ok() {
+                if settle(shared.clone(), &TestClock::new()).is_ok() {
                     break;
                 }
                 twice += 1;

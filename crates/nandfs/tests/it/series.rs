@@ -11,7 +11,7 @@ use crate::cut::random::Random;
 use crate::cut::runner::chip;
 use crate::cut::shared::Shared;
 use crate::cut::step::Step;
-use crate::cut::verify::{mount, sound};
+use crate::cut::verify::{mount, settle, sound};
 
 /// Chips of every layout, those with pairs among them.
 const CHIPS: [&str; 8] =
@@ -59,7 +59,7 @@ fn series(seed: u64) {
     for _ in 0..=random.below(3) {
         shared.0.lock().unwrap().power_on();
         arm(&mut random, &shared, 12);
-        let Err(error) = mount(shared.clone(), &clock) else { break };
+        let Err(error) = settle(shared.clone(), &clock) else { break };
         let powered = shared.is_powered();
         assert!(!powered, "{name}: mount: {error}");
     }
@@ -114,7 +114,7 @@ fn grown_bad(seed: u64) {
     for _ in 0..random.below(3) {
         shared.0.lock().unwrap().power_on();
         arm(&mut random, &shared, 12);
-        let mounted = mount(shared.clone(), &clock);
+        let mounted = settle(shared.clone(), &clock);
         let powered = shared.is_powered();
         assert!(mounted.is_ok() || !powered, "{name}: {:?}", mounted.err());
         sound(&with_power(&shared), "after a cut mount").unwrap_or_else(|what| panic!("{name}: {what}"));

@@ -6,7 +6,7 @@ use crate::cut::random::Random;
 use crate::cut::rebuild::rebuild;
 use crate::cut::runner::{CHIPS, chip};
 use crate::cut::shared::Shared;
-use crate::cut::verify::{mount, sound};
+use crate::cut::verify::{mount, settle, sound};
 use pumice_knobs::NANDFS_TORTURE;
 use pumice_media::Nand;
 use pumice_vfs::conformance::TestClock;
@@ -32,7 +32,8 @@ fn remount(random: &mut Random, shared: &Shared, clock: &TestClock) -> pumice_na
         if random.below(3) == 0 {
             arm(random, shared);
         }
-        match mount(shared.clone(), clock) {
+        let again = if random.below(2) == 0 { mount } else { settle };
+        match again(shared.clone(), clock) {
             Ok(fs) => return fs,
             Err(error) if shared.is_powered() => panic!("mount: {error}"),
             Err(_) => {}

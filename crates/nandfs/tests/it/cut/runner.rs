@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use pumice_knobs::{CUT, NANDFS_CUTS, Part};
 use pumice_media::{BlockId, ChipSpec, CutMode, Pairing, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
+use pumice_vfs::FileSystem;
 use pumice_vfs::conformance::TestClock;
 
 use super::image::Image;
@@ -19,7 +20,7 @@ use super::probe::{Hook, Probe};
 use super::scenarios::{ALL, scenario};
 use super::shared::Shared;
 use super::step::Step;
-use super::verify::{mount, verify};
+use super::verify::{mount, settle, verify};
 
 /// Modes by their letters.
 pub const MODES: [(char, CutMode); 6] = [
@@ -313,22 +314,31 @@ struct Again {
     tally: Tally,
 }
 
-/// Cuts the mount after a cut at its operations.
+/// Cuts the first sync after a cut at its operations: a mount has none. What a sync has promised is there after a mount.
 fn cut_recovery(again: Again, chip: SimChip, tally: &mut Tally) {
     let id = again.id.clone();
     let again = Arc::new(Mutex::new(again));
     let hook: Arc<Mutex<dyn Hook + Send>> = again.clone();
-    if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
-        tally.failures.push(format!("{id}: {error}"));
+    if let Err(what) = synced(Probe::new(chip, hook)) {
+        tally.failures.push(format!("{id}: a sync: {what}"));
     }
     let again = std::mem::take(&mut again.lock().unwrap().tally);
     tally.cuts += again.cuts;
     tally.failures.extend(again.failures);
 }
 
+/// Syncs a chip that lost its power, leaves it, and verifies that it is as it was seen.
+fn synced(chip: Probe) -> Result<(), String> {
+    let fs = mount(chip, &TestClock::new()).map_err(|error| error.to_string())?;
+    let seen = Image::take(&fs, &Image::default()).map_err(|error| error.to_string())?;
+    fs.sync().map_err(|error| error.to_string())?;
+    let chip = fs.abandon().ok_or("no chip")?.chip;
+    verify(chip, &|found| seen.compare(found).map_err(|what| format!("{what:?}"))).map(drop)
+}
+
 impl Hook for Again {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
-        // The mount of a full chip ends with much cleaning.
+        // The sync of a full chip ends with much cleaning.
         if n >= 16 && !n.is_multiple_of(37) && !self.is_whole {
             return Vec::new();
         }
@@ -358,7 +368,7 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     if let Some((n, mode)) = second {
         id = format!("{id}:{n}:{}", letter(mode));
         shared.0.lock().unwrap().cut_after(n, mode);
-        assert!(mount(shared.clone(), &TestClock::new()).is_err(), "the second cut did not come up");
+        assert!(settle(shared.clone(), &TestClock::new()).is_err(), "the second cut did not come up");
         shared.0.lock().unwrap().power_on();
     }
     judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));

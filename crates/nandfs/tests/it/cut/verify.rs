@@ -21,6 +21,12 @@ pub fn mount<N: Nand + Send + 'static>(nand: N, clock: &TestClock) -> Result<Nan
     NandFs::mount(nand, MountOptions::new(CACHE_BYTES, clock.clock()))
 }
 
+/// Mounts, and syncs: what a power cut has left is written again then, not by the mount.
+pub fn settle<N: Nand + Send + 'static>(nand: N, clock: &TestClock) -> Result<NandFs<N>> {
+    let fs = mount(nand, clock)?;
+    fs.sync().map(|()| fs)
+}
+
 /// The checker finds nothing.
 pub fn sound(chip: &SimChip, when: &str) -> Outcome<()> {
     let report = check(chip.clone(), &mut |_, _| {}).map_err(|error| format!("check {when}: {error}"))?;
@@ -36,7 +42,12 @@ pub fn verify(chip: SimChip, judge: &dyn Fn(&Image) -> Outcome<()>) -> Outcome<I
     let spoiled = chip.fault_counts().spoiled_programs;
     let clock = TestClock::new();
     sound(&chip, "before the mount")?;
+    let before = chip.stats();
     let fs = mount(chip, &clock).map_err(|error| format!("mount: {error}"))?;
+    let took = fs.stats().map_err(|error| error.to_string())? - before;
+    if took.programs + took.erases > 0 {
+        return Err(format!("a mount wrote to the chip: {took:?}"));
+    }
     let found = Image::take(&fs, &Image::default()).map_err(|error| format!("reading the tree: {error}"))?;
     judge(&found)?;
     work(&fs).map_err(|error| format!("work after the cut: {error}"))?;

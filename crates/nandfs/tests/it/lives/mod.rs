@@ -114,10 +114,13 @@ impl Life {
             let cache_bytes = CACHES[self.random.below(3) as usize];
             let options = MountOptions::new(cache_bytes, self.clock.clock());
             let before = self.shared.stats();
-            match NandFs::mount(self.shared.clone(), options) {
+            let mounted = NandFs::mount(self.shared.clone(), options);
+            let took = self.shared.stats() - before;
+            // A power cut that is to hit the mount hits what it leaves to the first change.
+            let will_be_cut = self.shared.0.lock().unwrap().faults_mut().power_cut.is_some();
+            match mounted.and_then(|fs| if will_be_cut { fs.sync().map(|()| fs) } else { Ok(fs) }) {
                 Ok(fs) => {
                     self.shared.0.lock().unwrap().faults_mut().power_cut = None;
-                    let took = self.shared.stats() - before;
                     self.asks.mounted(took, was_cut, &self.copy(), &fs.info().unwrap());
                     return fs;
                 }
