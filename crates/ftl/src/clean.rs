@@ -86,22 +86,18 @@ impl Server<'_> {
         // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
         // trims comes back with a checkpoint alone; without tags no move is undone.
         let lent = u32::from(self.log.shape.tagged && !self.log.segments.get(moving.victim).trims);
-        loop {
-            let least = self.for_checkpoint().saturating_sub(lent);
-            if !self.move_one(moving, least)? {
-                return Ok(());
-            }
-        }
+        while self.move_one(moving, lent)? {}
+        Ok(())
     }
 
-    /// Copies the next block; false if there was none. Heads that it opens leave so many free segments.
-    pub(crate) fn move_one(&mut self, moving: &mut Move, least: u32) -> Result<bool> {
+    /// Copies the next block; false if there was none. So many of the segments kept for a checkpoint may be taken.
+    pub(crate) fn move_one(&mut self, moving: &mut Move, lent: u32) -> Result<bool> {
         let Some(entry) = moving.next() else { return Ok(false) };
         let addr = self.map.addr(&mut self.log, entry.lba)?;
         // Users may have written it since.
         if self.log.shape.segment_of(addr) == Some(moving.victim) {
             let class = self.log.policies.placement.cleaner_copy(self.log.clock, entry.lba, &moving.from);
-            let at = self.head_above(class.0, least)?;
+            let at = self.head_above(class.0, self.for_checkpoint().saturating_sub(lent))?;
             self.copy(entry, addr, at)?;
         }
         Ok(true)

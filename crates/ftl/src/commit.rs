@@ -3,7 +3,7 @@
 
 use crate::error::{FtlError, Result};
 use crate::head::{HEADS, Head};
-use crate::layout::{Kind, TRIM_BLOCK, count32};
+use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
@@ -108,13 +108,11 @@ impl Server<'_> {
 
     /// Programs the page being filled, and a summary of pages without tags of their own.
     fn commit_head(&mut self, at: usize) -> Result<()> {
-        let (shape, filled) = (self.log.shape, self.log.heads.get(at).map_or(0, |head| head.filled.len()));
-        if filled > 0 {
-            self.log.cleaner.owed += shape.slots.saturating_sub(count32(filled));
-            if !self.program(at, Kind::Data)? {
-                return Ok(());
-            }
+        let is_filled = self.log.heads.get(at).is_some_and(|head| !head.filled.is_empty());
+        if is_filled && !self.program(at, Kind::Data)? {
+            return Ok(());
         }
+        let shape = self.log.shape;
         let is_uncovered = |head: &mut Head| !shape.tagged && head.covered < head.index;
         let Some(head) = self.log.heads.take_if(at, is_uncovered) else { return Ok(()) };
         let next = self.log.shape.behind_summaries(head.index, head.kept);

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::log::Log;
 use crate::segments::State;
@@ -139,7 +140,8 @@ impl Log<'_> {
 
     /// Those besides a checkpoint's, as far as there are as many.
     pub(crate) fn kept_besides(&self) -> u32 {
-        self.segments.failures().min(FAILURES_MOST)
+        let unclean = u32::from(self.status.start != Start::Checkpoint);
+        self.segments.failures().min(FAILURES_MOST) + unclean
     }
 
     /// Marks segments bad that have been emptied.

@@ -14,10 +14,6 @@ pub(crate) struct Cleaner {
     /// The segment that is emptied beside the writes of users.
     pub(crate) moving: Option<Move>,
     pub(crate) idle: Idle,
-    /// Blocks for which commits left no room since the last move.
-    pub(crate) owed: u32,
-    /// A power cut took a segment that is kept for that, and none has replaced it yet.
-    pub(crate) catches_up: bool,
 }
 
 /// The segment, and the blocks that have yet to move.

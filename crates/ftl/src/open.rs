@@ -200,7 +200,6 @@ impl<'c> Server<'c> {
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
         ftl.log.segments.hold(replayed.tellers);
-        ftl.log.cleaner.catches_up = ftl.log.status.start != Start::Checkpoint;
         ftl.log.status.mode =
             if ftl.log.status.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         for head in ftl.log.heads.iter() {

@@ -61,13 +61,8 @@ impl Server<'_> {
     /// The same, or a checkpoint instead: a segment with trims stays until a checkpoint drops them. If a segment kept
     /// for the checkpoint were taken to clean that one, no checkpoint could be made.
     fn clean_or_checkpoint(&mut self) -> Result<bool> {
-        let is_begun = self.log.cleaner.moving.is_some();
         if !self.begin_move()? {
             return Ok(false);
-        }
-        if !is_begun && self.is_enough(self.log.policies.wear.free()) {
-            // What lives in this one fits as it is, and can move beside the next writes.
-            return Ok(true);
         }
         if self.needs_checkpoint() {
             self.checkpoint()?;
@@ -87,16 +82,14 @@ impl Server<'_> {
     /// victim that it is empty in time.
     pub(crate) fn clean_beside(&mut self) -> Result<()> {
         let (ahead, wanted) = self.ahead();
-        self.log.cleaner.catches_up &= ahead < wanted;
         if ahead >= wanted || !self.begin_move()? || self.needs_checkpoint() {
             return Ok(());
         }
         let Some(mut moving) = self.log.cleaner.moving.take() else { return Ok(()) };
-        let written = 1 + core::mem::take(&mut self.log.cleaner.owed);
-        let mut due = moving.pace.due(written, ahead == 0);
+        let mut due = moving.pace.due(1, ahead + 1 < wanted);
         // Users write beside the copies: those that a checkpoint takes stay free.
         while due > 0 && self.has_room_for_page() {
-            if !self.move_one(&mut moving, self.floor())? {
+            if !self.move_one(&mut moving, 0)? {
                 return self.end_move(&moving);
             }
             due -= 1;

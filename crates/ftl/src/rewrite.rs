@@ -110,8 +110,8 @@ impl Server<'_> {
                 originals.extend(self.log.shape.segment_of(addr));
             }
         }
-        let taken = count32(self.log.aftermath.unsure.held().len()) * self.log.shape.reach;
-        let pages = self.log.shape.data_pages().saturating_sub(taken);
+        let pages =
+            self.log.shape.data_pages().saturating_sub(count32(self.log.aftermath.unsure.held().len()));
         let fits = |block: &u32| {
             self.log.segments.get(*block).valid.div_ceil(self.log.shape.slots) <= pages
                 && !originals.contains(block)

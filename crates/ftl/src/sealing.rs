@@ -48,7 +48,6 @@ impl Log<'_> {
             return self.seal(at, head);
         }
         self.pass_over(&mut head);
-        self.cleaner.owed += (head.index - head.kept) * shape.slots;
         if head.index > head.kept {
             // No page has the number before that of the next: a start looks at that one's record of the page before.
             self.flash.medium.next_seq();

@@ -9,10 +9,9 @@
 //! 2. Between two operations, and after every cut, C segments are free or wait for a commit alone. A checkpoint
 //!    takes C and gives the old ones back; its record needs none, or one that is exchanged for another before the
 //!    parts are written.
-//! 3. A user's block is written only if what is left in the segment being emptied, or what lives in any one, can be
-//!    copied besides, to further free segments or to open heads. As far as the chip has more than it needs, one more
-//!    stays free for a program that fails meanwhile, and one for the next start after a power cut (`floor`). Where a
-//!    commit costs pages it is a whole free segment. A head is opened for users only while C stay free.
+//! 3. A user's block is written only if what lives in any one segment can be copied besides, to a further free
+//!    segment or to open heads. So a program that fails while something is cleaned still finds a place. A head is
+//!    opened for users only while C stay free.
 //! 4. Where pages have tags the cleaner may take one of the C for copies alone: their originals stay until all have
 //!    moved and are committed, blocks before trims. If the power goes in between and fewer than C are free, the next
 //!    start undoes the move (`undo.rs`): it replays without the segment begun last. The first change then writes an
@@ -27,12 +26,11 @@
 //! 8. The segments set apart for leaves and not yet taken stay free beside C, in 2, 3 and 4. Before the last of
 //!    them is full another one is empty: the one with the fewest leaves is at most four fifths full, and its leaves
 //!    go before all others then.
-//! 9. No call waits for a whole segment to be cleaned, as a rule. Users leave some segments free; while fewer than one or two
+//! 9. No call waits for a whole segment to be cleaned, as a rule. Users leave some segments free; while fewer than two
 //!    more are, each block that they write moves a few out of the next victim (`Server::clean_beside`). A block
 //!    whose head has no segment yet goes to another head meanwhile. Where the disk needs the whole chip, nothing is
 //!    cleaned ahead.
 
-use crate::counters::Start;
 use crate::head::Head;
 use crate::layout::{RawHead, count32};
 use crate::segments::State;
@@ -45,9 +43,8 @@ const BATCHED_LEAST: u32 = 2;
 /// Segments that are opened between two checkpoints at the least.
 const OPENED_LEAST: u32 = 32;
 
-/// Free segments that cleaning beside the writes of users keeps ready for their heads; one more where a commit costs
-/// pages.
-const AHEAD: u32 = 1;
+/// Free segments that cleaning beside the writes of users keeps ready for their heads.
+const AHEAD: u32 = 2;
 
 /// The share of the disk that one burst writes.
 const BURST_SHARE: u32 = 10;
@@ -100,33 +97,22 @@ impl Server<'_> {
         opened.min(room.saturating_sub(heads))
     }
 
-    /// Free segments that copies leave, too, as far as the chip has more than it needs: one for a program that fails, more
-    /// once some have failed, and one that a start after a power cut takes for its newest page. The next writes make up
-    /// for that one.
-    pub(crate) fn floor(&self) -> u32 {
-        if self.log.shape.is_batched() {
-            return self.for_checkpoint();
-        }
-        let spare = 1 + u32::from(!self.log.cleaner.catches_up);
-        self.for_checkpoint() + (spare + self.log.kept_besides()).min(self.log.unneeded())
-    }
-
-    /// Free segments that users leave: one more, for copies. Where a commit costs pages it is two at the least and, after
-    /// a power cut, one for the next.
+    /// Free segments that users leave: those of a checkpoint and, as far as the chip has more than it needs, some more.
+    /// These are for the next failures, once segments have failed, and one after a power cut, for another may follow.
     fn kept(&self) -> u32 {
-        if !self.log.shape.is_batched() {
-            let besides = self.log.unneeded().saturating_sub(self.floor() - self.for_checkpoint());
-            return self.floor() + besides.min(1);
+        let least = if self.log.shape.is_batched() { BATCHED_LEAST } else { 0 };
+        let kept = self.for_checkpoint().max(least);
+        match self.log.kept_besides() {
+            0 => kept,
+            wanted => kept + wanted.min(self.log.unneeded()),
         }
-        let besides = self.log.kept_besides() + u32::from(self.log.status.start != Start::Checkpoint);
-        self.for_checkpoint().max(BATCHED_LEAST) + besides.min(self.log.unneeded())
     }
 
     /// Segments that heads of users may open once those that wait for a commit are free, and the number that cleaning
     /// beside their writes keeps, as far as the chip has more than it needs.
     pub(crate) fn ahead(&self) -> (u32, u32) {
         let free = self.log.policies.wear.free() + count32(self.log.waiting.for_commit(&self.log.segments));
-        let wanted = (AHEAD + u32::from(self.log.shape.is_batched())).min(self.log.unneeded().saturating_sub(self.log.kept_besides()));
+        let wanted = AHEAD.min(self.log.unneeded().saturating_sub(self.log.kept_besides()));
         (free.saturating_sub(self.kept_to_open()), wanted)
     }
 
@@ -156,20 +142,20 @@ impl Server<'_> {
         self.log.room() > 0 || self.log.policies.wear.free() > self.for_checkpoint()
     }
 
-    /// True if so many free segments let what is left in the segment being emptied be copied, or the live blocks of any
-    /// one, while the floor stays free: to further ones, or to the room in open heads. Where a commit costs pages it
-    /// takes that room, and several segments wait for one commit.
+    /// True if so many free segments let the live blocks of any one segment be copied while a checkpoint's stay free:
+    /// to a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several
+    /// segments wait for one commit.
     pub(crate) fn is_enough(&self, free: u32) -> bool {
         let shape = &self.log.shape;
+        let kept = self.kept();
         if shape.is_batched() {
-            return free > self.kept();
+            return free > kept;
         }
-        let Some(free) = free.checked_sub(self.floor()) else { return false };
-        let moving =
-            self.log.cleaner.moving.as_ref().map(|moving| self.log.segments.get(moving.victim).valid);
-        let left = moving.map_or(shape.data_pages(), |valid| valid.div_ceil(shape.slots));
-        let spent = count32(self.log.heads.iter().count()) * shape.reach;
-        self.log.room() + free * shape.room(0) > left + spent
+        let room = u64::from(self.log.room()) * u64::from(shape.slots);
+        let segments = free.checked_sub(kept);
+        segments.is_some_and(|free| {
+            u64::from(free) * u64::from(shape.capacity()) + room >= u64::from(shape.capacity())
+        })
     }
 
     /// The next step before a user's block is written to a head, which may be open. If steps were in vain, for a commit
