@@ -35,8 +35,6 @@ impl Volume<'_> {
         }
         self.checkpoint(false)?;
         let was_guarding = self.log.recorded.aftermath.take().is_some_and(|aftermath| aftermath.was_guarding);
-        // This call, and its fsync.
-        self.log.cleaner.rest(2);
         // Each recovery takes blocks: without cleaning here, cuts in a row would use them up. A full volume goes on all
         // the same.
         if !self.room().has_room(0)
