@@ -44,7 +44,9 @@ impl Run {
             (self.block, self.first) = (block.0, index);
         }
         let from = self.pages.len();
-        parts.iter().for_each(|part| self.pages.extend_from_slice(part));
+        for part in parts {
+            self.pages.extend_from_slice(part);
+        }
         let sum = crc32fast::hash(self.pages.get(from..).unwrap_or_default());
         self.pages.extend(sum.to_le_bytes());
         self.records.extend(record);

@@ -22,6 +22,8 @@ fn holds(chip: &mut ChipFile, at: u32) -> bool {
     (data, spare) == contents(at)
 }
 
+/// Pages of the chip.
+const PAGES: u32 = 64 * 1024;
 /// The process flushes and tells each of so many pages.
 const FLUSHED: u32 = 7;
 const VICTIM: &str = "MEDIA_TEST_VICTIM";
@@ -32,7 +34,7 @@ fn victim() {
     let Some(path) = std::env::var_os(VICTIM) else { return };
     let mut chip = ChipFile::open(path, false).unwrap();
     let mut out = std::io::stdout();
-    for at in (0..).map(|n| n % (64 * 1024)) {
+    for at in (0..).map(|n| n % PAGES) {
         if at % 64 == 0 {
             chip.erase(BlockId(at / 64)).unwrap();
         }
@@ -70,7 +72,7 @@ fn a_killed_process_loses_nothing_that_was_flushed() {
         let mut chip = ChipFile::open(&path, false).unwrap();
         assert!((0..=last).all(|at| holds(&mut chip, at)), "after round {round}");
         // Of the others it loses the last, and each whole.
-        let next = (last + 1..).find(|at| !holds(&mut chip, *at)).unwrap();
+        let next = (last + 1..PAGES).find(|at| !holds(&mut chip, *at)).unwrap();
         assert_eq!(chip.page_state(PageId(next)).unwrap(), PageState::Erased, "page {next}, round {round}");
     }
 }
