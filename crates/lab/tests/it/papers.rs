@@ -35,7 +35,7 @@ fn every_seed_is_a_run_of_its_own() {
     for (name, series, x, figure) in [
         ("cffs-table4", "cffs, 64 MB", "1:10", Figure::Programs),
         ("rcffs-small", "nandfs", "copies", Figure::WriteRate),
-        ("rcffs-crash", "nandfs", "1800", Figure::MountAfterCut),
+        ("rcffs-index", "rcffs", "1", Figure::LookupReads),
     ] {
         let twice = [lines(name, 3), lines(name, 3)];
         assert_eq!(twice[0], twice[1], "{name}");
