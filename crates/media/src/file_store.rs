@@ -297,6 +297,7 @@ impl Store for FileStore {
     }
 
     fn room(&self) -> Result<Option<u64>, NandError> {
-        self.file.room().map_err(|e| device_error(&e))
+        let left = self.file.room().map_err(|e| device_error(&e))?;
+        Ok(left.map(|left| left.saturating_sub(self.run.bytes())))
     }
 }

@@ -23,8 +23,13 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.records.is_empty()
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.pages.len() + self.records.len()) as u64
     }
 
     fn count(&self) -> usize {

@@ -225,3 +225,23 @@ fn an_erase_is_done_or_not_done() {
     }
     assert_eq!(met, BTreeSet::from([(false, false), (false, true), (true, true)]));
 }
+
+/// Pages wait to be written together: they take room from the start and, while the disk has none, are read and kept.
+#[test]
+fn pages_that_wait_for_a_full_disk_are_not_lost() {
+    let host = fresh();
+    let mut chip = host.open().unwrap();
+    chip.erase(BlockId(0)).unwrap();
+    chip.flush().unwrap();
+    host.leave_room(10_000);
+    let first = contents(&chip, 1);
+    chip.program(PageId(0), &first.0, &first.1).unwrap();
+    assert!(chip.room().unwrap().unwrap() < 10_000 - 2048);
+    host.leave_room(0);
+    assert_eq!(chip.flush(), Err(NandError::Device(libc::ENOSPC)));
+    assert_eq!(number(&mut chip, PageId(0)), Some(1));
+    host.leave_room(1_000_000);
+    chip.flush().unwrap();
+    drop(chip);
+    assert_eq!(number(&mut host.open().unwrap(), PageId(0)), Some(1));
+}
