@@ -48,6 +48,7 @@ impl Volume<'_> {
             self.log.pages.medium_mut().call_tired(block);
         }
         self.log.call_guarded();
+        self.log.cleaner.rest(2);
         // A cut before all had moved that another cut left: copies of parity must not become ever more.
         if was_guarding { self.move_guarded() } else { Ok(()) }
     }
