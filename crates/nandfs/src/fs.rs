@@ -41,13 +41,13 @@ impl<N: Nand + Send + 'static> NandFs<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
         volume.check_end()?;
         volume.log.end_if_lost();
+        let settled = if volume.log.status.read_only { Ok(()) } else { volume.settle() };
         let unchanged = volume.log.recorded.clean || !volume.has_changes();
-        let done = match (volume.log.status.read_only, volume.log.recorded.clean) {
+        let done = settled.and_then(|()| match (volume.log.status.read_only, volume.log.recorded.clean) {
             (false, true) if volume.log.is_patrol_unsaved() => volume.save_patrol(),
-            (false, true) => volume.settle(),
             (false, false) => volume.close(),
             _ => Ok(()),
-        };
+        });
         match done {
             // Only the mark of a clean end is missing, or the patrol's place: the next mount sees the same volume.
             Err(error) if unchanged && error.errno() == Errno::Io => {}
@@ -242,7 +242,6 @@ impl Volume<'_> {
     /// Takes inodes without names away and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
         self.files.held.clear();
-        self.settle()?;
         while self.reap_orphan()? {}
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.log.params.shape.parity() > 0 && self.mend_one()? {}
