@@ -3,7 +3,6 @@
 use pumice_vfs::Result;
 
 use crate::host::Call;
-use crate::log::Life;
 use crate::volume::Volume;
 
 impl Volume<'_> {
@@ -17,12 +16,9 @@ impl Volume<'_> {
     /// Writes waiting changes, marks the checkpoint as the last, and fails.
     fn end_life(&mut self) -> Result<()> {
         self.mark_in_use()?;
-        self.log.status.life = Life::Over;
+        self.log.status.wear_out();
         let done = self.checkpoint(true);
-        self.log.status.read_only = true;
-        if done.is_err() {
-            self.log.status.life = Life::CutShort;
-        }
+        self.log.status.end(done.is_ok());
         done?;
         Err(self.log.worn_out_error())
     }

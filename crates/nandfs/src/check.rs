@@ -68,7 +68,7 @@ pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckRe
     let lost = files.losses().len();
     let mut check = Check {
         report: CheckReport {
-            recovered: !log.recorded.clean,
+            recovered: !log.recorded.is_clean(),
             newest_page: files.losses.newest,
             ..CheckReport::default()
         },
@@ -107,7 +107,7 @@ fn options() -> MountOptions {
 /// The volume as a mount would show it.
 fn load<'c>(nand: AnyChip<'c>, found: &mut Findings<Option<u32>>) -> Result<Volume<'c>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
-    if volume.log.recorded.clean {
+    if volume.log.recorded.is_clean() {
         // A cut at the end of the clean state may have touched blocks that the next write erases again.
         volume.log.doubt_torn()?;
         return Ok(volume);

@@ -18,7 +18,7 @@ use crate::addr::Addr;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::device;
 use crate::files::Files;
-use crate::log::{Life, Log, Recorded};
+use crate::log::Log;
 use crate::nodes::ROOT;
 use crate::pages::{META, Pages, Spare};
 use crate::room::ROOT_BLOCKS;
@@ -34,10 +34,8 @@ const JOURNAL_SLACK: usize = 12;
 const PIECE_PAGES: u32 = 8;
 /// Blocks of the window that are erased before the checkpoint takes them.
 const ERASED: usize = 4;
-/// A checkpoint is near if the window has at most so many blocks more than it must have,
+/// A checkpoint is near if the window has at most so many blocks more than it must have.
 const NEAR_BLOCKS: u32 = 3;
-/// or if recovery may read no more than so many pages more, and a quarter of all that it may read.
-const NEAR_READS: u32 = 48;
 
 impl Volume<'_> {
     /// Makes a part of the next checkpoint ready, before a call that writes so many bytes, if it is near; false if nothing
@@ -55,9 +53,7 @@ impl Volume<'_> {
     }
 
     fn is_checkpoint_near(&self, extra: usize) -> bool {
-        let reads = self.log.reach.reads + self.log.pages.scan_pages();
-        reads + NEAR_READS.min(self.log.reach.limit / 4) > self.log.reach.limit
-            || self.room().spare_blocks(extra) <= NEAR_BLOCKS
+        self.log.reach.is_nearly_over(&self.log.pages) || self.room().spare_blocks(extra) <= NEAR_BLOCKS
     }
 
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
@@ -91,11 +87,11 @@ impl Volume<'_> {
         self.log.cleaner.rest(1);
         self.log.pages.add_to_window(&fresh);
         self.log.pages.start_epoch();
-        self.log.reach.reads = 0;
+        self.log.reach.begin();
         self.files.pending.clear();
         self.names.clear();
         self.files.nodes.checkpointed();
-        self.log.recorded.clean = clean;
+        self.log.recorded.set_clean(clean);
         self.log.blocks.bury_failing(&mut self.log.pages)?;
         self.files.trim(&mut self.log);
         Ok(())
@@ -127,20 +123,19 @@ impl Volume<'_> {
         self.log.patrol.count_rebuilt(self.log.pages.medium().rebuilt_pages());
         let Files { nodes, data_blocks, .. } = &mut self.files;
         let Log { pages, params, blocks, roots, recorded, status, patrol, .. } = &mut self.log;
-        let Recorded { limits, checkpoints, .. } = recorded;
         let encode = |pages: &mut Pages<'_>, left: &[u32]| {
             blocks.observe(pages)?;
             let window = pages.named_window(fresh);
             let (copies, guarded) = pages.told_copies();
             Ok(Checkpoint {
-                number: *checkpoints + 1,
+                number: recorded.checkpoints() + 1,
                 clean,
-                worn_out: status.life != Life::Lasting,
+                worn_out: status.is_worn_out(),
                 seq: pages.medium().seq(),
                 inodes: nodes.inodes,
                 data_blocks: *data_blocks,
                 node_bytes: nodes.bytes,
-                blocks: blocks.tell(left, limits.failing),
+                blocks: blocks.tell(left, recorded.limits().failing),
                 next_nid: nodes.end(),
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
                 block_roots: (blocks.table.roots.clone(), blocks.table.height),
@@ -160,7 +155,7 @@ impl Volume<'_> {
             Err(error) if error.errno() == Errno::ReadOnly => return Err(self.log.end_unwritten()),
             left => left?,
         };
-        self.log.recorded.checkpoints += 1;
+        self.log.recorded.count();
         self.log.patrol.save();
         self.log.pages.medium_mut().flush().map_err(device)?;
         self.log.apply_events(&mut self.files)?;
@@ -224,12 +219,12 @@ impl Log<'_> {
     /// Writes table pages, unless the changes fit into the checkpoint's journals.
     fn write_tables(&mut self, files: &mut Files) -> Result<()> {
         let shrinks = files.nodes.lower_end(&mut self.pages);
-        let is_full = files.nodes.table.overlay.len() > self.recorded.limits.node_journal;
+        let is_full = files.nodes.table.overlay.len() > self.recorded.limits().node_journal;
         if shrinks || is_full || files.nodes.table.is_dirty() {
             self.write_node_table(files)?;
         }
         while self.blocks.table.is_dirty()
-            || self.blocks.table.overlay.len() + JOURNAL_SLACK > self.recorded.limits.block_journal
+            || self.blocks.table.overlay.len() + JOURNAL_SLACK > self.recorded.limits().block_journal
         {
             self.write_block_table(files)?;
         }

@@ -5,40 +5,40 @@ use pumice_vfs::Result;
 use crate::blocks::{State, Usage};
 use crate::files::Files;
 use crate::log::Log;
-use crate::moving::{Move, Reason};
+use crate::moving::{Move, Reason, Supply};
 use crate::room::Room;
 
 impl Log<'_> {
     /// Cleans one block, the one that is begun first; false if there is none worth it.
-    pub(crate) fn clean_one(&mut self, files: &mut Files) -> Result<bool> {
-        if !self.begin_move(files)? {
+    pub(crate) fn clean_one(&mut self, files: &mut Files, supply: Supply) -> Result<bool> {
+        if !self.begin_move(files, supply)? {
             return Ok(false);
         }
-        if let Some(mut moving) = self.cleaner.moving.take() {
-            while self.move_next(files, &mut moving)?.is_some() {}
+        if let Some(mut moving) = self.cleaner.take() {
+            while self.move_next(files, &mut moving, supply)?.is_some() {}
             self.end_move(&moving);
         }
         Ok(true)
     }
 
     /// Begins to empty the next victim, if none is begun; false if none is worth it.
-    pub(crate) fn begin_move(&mut self, files: &mut Files) -> Result<bool> {
+    pub(crate) fn begin_move(&mut self, files: &mut Files, supply: Supply) -> Result<bool> {
         if Room::of(self, files).is_short() {
             self.drop_levelling()?;
         }
-        if self.cleaner.moving.is_none() {
+        if self.cleaner.moving().is_none() {
             self.feed_pool();
-            if let Some((block, view)) = self.blocks.take_victim(self.cleaner.lean) {
-                self.cleaner.moving = Some(self.start_move(files, block, Reason::Space, view)?);
+            if let Some((block, view)) = self.blocks.take_victim(supply == Supply::Lean) {
+                let moving = self.start_move(files, block, Reason::Space, view)?;
+                self.cleaner.begin(moving);
             }
         }
-        Ok(self.cleaner.moving.is_some())
+        Ok(self.cleaner.moving().is_some())
     }
 
     /// Gives up levelling wear for now: what is left in the block stays there.
     fn drop_levelling(&mut self) -> Result<()> {
-        let Some(Move { block, .. }) = self.cleaner.moving.take_if(|moving| moving.reason == Reason::Wear)
-        else {
+        let Some(block) = self.cleaner.take_for(Reason::Wear).map(|moving| moving.block()) else {
             return Ok(());
         };
         let usage = self.usage(block)?;
@@ -55,15 +55,15 @@ impl Log<'_> {
 
     /// True if such a block is being emptied.
     pub(crate) fn is_relieving(&self) -> bool {
-        self.cleaner.moving.as_ref().is_some_and(|moving| moving.reason == Reason::Danger)
+        self.cleaner.moving().is_some_and(|moving| moving.reason() == Reason::Danger)
     }
 
     /// Empties such a block, the one that is begun first; false if there is none.
     pub(crate) fn relieve_one(&mut self, files: &mut Files) -> Result<bool> {
-        let begun = self.cleaner.moving.take_if(|moving| moving.reason == Reason::Danger);
+        let begun = self.cleaner.take_for(Reason::Danger);
         let moving = if begun.is_some() { begun } else { self.start_relief(files)? };
         let Some(mut moving) = moving else { return Ok(false) };
-        while self.move_next(files, &mut moving)?.is_some() {}
+        while self.move_next(files, &mut moving, Supply::Ample)?.is_some() {}
         self.end_move(&moving);
         Ok(true)
     }
@@ -110,7 +110,7 @@ impl Log<'_> {
         usage.state == State::Used
             && usage.valid > 0
             && !self.is_in_use(block)
-            && self.cleaner.moving.as_ref().is_none_or(|moving| moving.block != block)
+            && self.cleaner.moving().is_none_or(|moving| moving.block() != block)
             && !self.blocks.is_offered(block)
     }
 }

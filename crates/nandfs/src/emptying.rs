@@ -10,7 +10,7 @@ use crate::blocks::Usage;
 use crate::codec::{len32, size};
 use crate::files::Files;
 use crate::log::Log;
-use crate::moving::{Move, Reason};
+use crate::moving::{Move, Reason, Supply};
 use crate::pages::{DATA, META, SYNC};
 use crate::params::ANCHOR_BLOCKS;
 use crate::room::Room;
@@ -36,26 +36,31 @@ impl Log<'_> {
     }
 
     /// Moves the next chunk; returns its bytes, or nothing if none was left.
-    pub(crate) fn move_next(&mut self, files: &mut Files, moving: &mut Move) -> Result<Option<u32>> {
+    pub(crate) fn move_next(
+        &mut self,
+        files: &mut Files,
+        moving: &mut Move,
+        supply: Supply,
+    ) -> Result<Option<u32>> {
         let Some((addr, desc)) = moving.next() else { return Ok(None) };
         let before = self.pages.taken().blocks;
         // Others may have written it since, and a failed program may have moved it.
         if self.live(files, &desc)? == addr {
-            self.move_chunk(files, addr, &desc, |log, it| log.survivor_head(moving.data(), it))?;
+            self.move_chunk(files, addr, &desc, |log, it| log.survivor_head(moving.data(), it, supply))?;
         }
-        moving.opened += len32(size(self.pages.taken().blocks - before));
-        if moving.reason == Reason::Wear {
+        moving.count_opened(len32(size(self.pages.taken().blocks - before)));
+        if moving.reason() == Reason::Wear {
             self.leveler.count_moved(addr.len.into());
         }
         Ok(Some(addr.len.into()))
     }
 
     pub(crate) fn end_move(&mut self, moving: &Move) {
-        match moving.reason {
-            Reason::Space => self.placer.reclaimed(self.blocks.clock(), &moving.from),
+        match moving.reason() {
+            Reason::Space => self.placer.reclaimed(self.blocks.clock(), moving.from()),
             Reason::Wear => {}
             // The reads have called it tired again; chunks left there cannot be read.
-            Reason::Danger => self.pages.medium_mut().forget_tired(moving.block),
+            Reason::Danger => self.pages.medium_mut().forget_tired(moving.block()),
         }
     }
 
@@ -137,16 +142,16 @@ impl Log<'_> {
         let Ok(bytes) = self.pages.read(addr, it, <[u8]>::to_vec) else { return Ok(()) };
         let head = choose(self, it);
         let to = self.append(files, head, *it, &bytes)?;
-        self.cleaner.copied_bytes += u64::from(addr.len);
+        self.cleaner.count_copied(addr.len.into());
         // Appending may itself have moved the chunk: a failed program in the same block.
         let from = self.live(files, it)?;
         self.repoint(files, it, to)?;
         self.release(from)
     }
 
-    fn survivor_head(&mut self, from: Option<&Cleaned>, desc: &Desc) -> usize {
+    fn survivor_head(&mut self, from: Option<&Cleaned>, desc: &Desc, supply: Supply) -> usize {
         match from {
-            Some(_) if desc.kind.is_block() && self.cleaner.lean => DATA,
+            Some(_) if desc.kind.is_block() && supply == Supply::Lean => DATA,
             Some(from) if desc.kind.is_block() => {
                 DATA + self.placer.cleaner_copy(self.blocks.clock(), (desc.id, desc.index), from)
             }

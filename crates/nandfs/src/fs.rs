@@ -41,13 +41,14 @@ impl<N: Nand + Send + 'static> NandFs<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
         volume.check_end()?;
         volume.log.end_if_lost();
-        let settled = if volume.log.status.read_only { Ok(()) } else { volume.settle() };
-        let unchanged = volume.log.recorded.clean || !volume.has_changes();
-        let done = settled.and_then(|()| match (volume.log.status.read_only, volume.log.recorded.clean) {
-            (false, true) if volume.log.is_patrol_unsaved() => volume.save_patrol(),
-            (false, false) => volume.close(),
-            _ => Ok(()),
-        });
+        let settled = if volume.log.status.is_read_only() { Ok(()) } else { volume.settle() };
+        let unchanged = volume.log.recorded.is_clean() || !volume.has_changes();
+        let done =
+            settled.and_then(|()| match (volume.log.status.is_read_only(), volume.log.recorded.is_clean()) {
+                (false, true) if volume.log.is_patrol_unsaved() => volume.save_patrol(),
+                (false, false) => volume.close(),
+                _ => Ok(()),
+            });
         match done {
             // Only the mark of a clean end is missing, or the patrol's place: the next mount sees the same volume.
             Err(error) if unchanged && error.errno() == Errno::Io => {}
@@ -71,25 +72,25 @@ impl<N> NandFs<N> {
             volume.log.patrol.count_rebuilt(volume.log.pages.medium().rebuilt_pages());
             Ok(Info {
                 version: VERSION,
-                label: volume.log.recorded.superblock.label.clone(),
-                uuid: volume.log.recorded.superblock.uuid,
-                policies: volume.log.recorded.superblock.policies,
-                parity_pages: volume.log.recorded.superblock.parity_pages,
-                fsync_protection: volume.log.recorded.superblock.fsync_protection,
-                compression: volume.log.recorded.superblock.compression.map(|_| volume.files.packer.usual),
+                label: volume.log.recorded.superblock().label.clone(),
+                uuid: volume.log.recorded.superblock().uuid,
+                policies: volume.log.recorded.superblock().policies,
+                parity_pages: volume.log.recorded.superblock().parity_pages,
+                fsync_protection: volume.log.recorded.superblock().fsync_protection,
+                compression: volume.log.recorded.superblock().compression.map(|_| volume.files.packer.usual),
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),
                 tag_in_spare: params.shape.tag_place() == TagPlace::Spare,
-                checkpoints: volume.log.recorded.checkpoints,
-                clean: volume.log.recorded.clean,
+                checkpoints: volume.log.recorded.checkpoints(),
+                clean: volume.log.recorded.is_clean(),
                 good_blocks: params.blocks.saturating_sub(volume.log.blocks.bad()),
                 free_blocks: volume.log.blocks.free(),
                 bad_blocks: volume.log.blocks.bad(),
                 inodes: volume.files.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
-                copied_pages: pages(volume.log.cleaner.copied_bytes),
-                recovery_reads: volume.log.reach.reads + volume.log.pages.scan_pages(),
+                copied_pages: pages(volume.log.cleaner.copied_bytes()),
+                recovery_reads: volume.log.reach.reads(&volume.log.pages),
                 patrol_passes: volume.log.patrol.rounds().passes,
                 patrol_page: volume.log.patrol.rounds().page,
                 patrol_all: params.pages(),
@@ -97,7 +98,7 @@ impl<N> NandFs<N> {
                 rebuilt_pages: volume.log.patrol.rounds().rebuilt_pages,
                 corrected_bits: volume.log.patrol.rounds().corrected_bits,
                 levelled_pages: pages(volume.log.leveler.moved_bytes()),
-                worn_out: volume.log.is_worn_out(),
+                worn_out: volume.log.status.is_worn_out(),
             })
         })
     }
@@ -138,7 +139,7 @@ impl<N> NandFs<N> {
             volume.begin_scrub();
             Ok(())
         })?;
-        found.read_only = self.see(|volume| Ok(volume.log.status.read_only))?;
+        found.read_only = self.see(|volume| Ok(volume.log.status.is_read_only()))?;
         loop {
             let (done, all) = self.see(|volume| volume.scrub_some(&mut found))?;
             progress(done.into(), all.into());
@@ -168,7 +169,7 @@ impl<N> NandFs<N> {
     pub fn quick_scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let (mut found, mut next) = (Scrubbed::default(), 0);
-        found.read_only = self.see(|volume| Ok(volume.log.status.read_only))?;
+        found.read_only = self.see(|volume| Ok(volume.log.status.is_read_only()))?;
         loop {
             let all;
             (next, all) = self.see(|volume| volume.quick_scrub_some(next, &mut found))?;

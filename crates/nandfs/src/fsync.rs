@@ -15,7 +15,6 @@ use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
 use crate::codec::len32;
 use crate::dir::print_of;
 use crate::error::device;
-use crate::log::Life;
 use crate::names::{Change, Directory, Link, NameRecord, Touch};
 use crate::node::{Body, Inode};
 use crate::pages::{DATA, META, SYNC};
@@ -45,7 +44,7 @@ impl Volume<'_> {
         match self.log.blocks.lost() {
             _ if !self.has_changes() => Ok(()),
             Some(why) => Err(FsError::new(Errno::Io, why.into())),
-            None if self.log.status.life == Life::CutShort => Err(self.log.worn_out_error()),
+            None if self.log.status.is_cut_short() => Err(self.log.worn_out_error()),
             None => Ok(()),
         }
     }
@@ -55,12 +54,12 @@ impl Volume<'_> {
         self.check_end()?;
         let inode = self.files.inode(&mut self.log, ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
-        if self.log.status.read_only || nlink == 0 {
+        if self.log.status.is_read_only() || nlink == 0 {
             // An inode without a name cannot be reached after a power cut.
             return Ok(());
         }
         self.settle()?;
-        if self.log.recorded.clean && !self.has_changes() {
+        if self.log.recorded.is_clean() && !self.has_changes() {
             return Ok(());
         }
         // Making room may make a checkpoint: the remaining work is known only then.
@@ -206,7 +205,7 @@ impl Volume<'_> {
         for (ino, _) in self.names.touched() {
             if self.files.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
                 self.files.pend(ino).synced = true;
-                self.log.reach.reads += READS_TO_INODE;
+                self.log.reach.add(READS_TO_INODE);
             }
         }
         self.names.clear();
@@ -225,8 +224,8 @@ impl Volume<'_> {
         for (number, (record, promised)) in records.into_iter().enumerate() {
             for change in &record.changes {
                 // A small directory has its names in its inode.
-                self.log.reach.reads +=
-                    u32::from(matches!(self.files.inode(&mut self.log, change.dir)?.body, Body::Mapped(_)));
+                let body = &self.files.inode(&mut self.log, change.dir)?.body;
+                self.log.reach.add(u32::from(matches!(body, Body::Mapped(_))));
             }
             let bytes = record.encode();
             let index = len32(number);
@@ -268,7 +267,7 @@ impl Volume<'_> {
         let pending = self.files.pend(ino);
         (pending.unlogged, pending.logged) = (false, true);
         if !core::mem::replace(&mut pending.synced, true) && !pending.created {
-            self.log.reach.reads += READS_TO_INODE;
+            self.log.reach.add(READS_TO_INODE);
         }
         self.end_promise()
     }
@@ -320,7 +319,7 @@ impl Volume<'_> {
         self.files.nodes.touch(&mut self.log.pages, ino)?;
         self.files.nodes.touch_ahead(&mut self.log.pages, ino)?;
         let nids = self.files.nodes.dirty_nids(Some(ino));
-        self.log.reach.reads += len32(nids.len());
+        self.log.reach.add(len32(nids.len()));
         let dir = self.files.inode(&mut self.log, ino)?.parent;
         let is_new = self.files.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
         self.log.pages.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
@@ -330,7 +329,7 @@ impl Volume<'_> {
     /// Makes everything durable.
     pub(crate) fn sync_all(&mut self) -> Result<()> {
         self.check_end()?;
-        if self.log.status.read_only {
+        if self.log.status.is_read_only() {
             return Ok(());
         }
         self.settle()?;

@@ -1,21 +1,20 @@
 //! The log: erase blocks and their pages, the roots that lead to them, and what cleans and guards them.
 
-use alloc::vec::Vec;
-
 use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_vfs::Result;
 
 use crate::addr::Addr;
 use crate::blocks::{Blocks, State, Usage, is_in_use};
-use crate::checkpoint_record::Limits;
-use crate::codec::{len32, size};
 use crate::error::device;
 use crate::leveler::Leveler;
-use crate::moving::Cleaner;
+use crate::moving::{Cleaner, Move};
 use crate::pages::{DATA, META, Pages};
 use crate::params::Params;
 use crate::placing::Placer;
+use crate::reach::Reach;
+use crate::recorded::Recorded;
+use crate::status::Status;
 use crate::superblock::Superblock;
 
 /// The log.
@@ -33,70 +32,6 @@ pub(crate) struct Log<'c> {
     pub(crate) patrol: Patrol,
 }
 
-/// The anchor and the newest checkpoint, as far as they are asked for.
-pub(crate) struct Recorded {
-    pub(crate) superblock: Superblock,
-    pub(crate) limits: Limits,
-    /// The newest checkpoint on the chip says that nothing follows it.
-    pub(crate) clean: bool,
-    pub(crate) checkpoints: u64,
-    /// What a power cut has left, until the first change of this mount makes it safe.
-    pub(crate) aftermath: Option<Aftermath>,
-}
-
-/// What a power cut has left behind the newest checkpoint, or in its only copy, and may fade.
-#[derive(Default)]
-pub(crate) struct Aftermath {
-    /// Blocks without parity that should have it.
-    pub(crate) without_parity: Vec<u32>,
-    /// The checkpoint knows of blocks that an earlier cut left without parity.
-    pub(crate) was_guarding: bool,
-}
-
-/// The work of a recovery.
-pub(crate) struct Reach {
-    /// Most blocks in the window: recovery takes a look at each.
-    pub(crate) window_max: usize,
-    /// Chip reads that recovery would need for the writes of fsync since the last checkpoint.
-    pub(crate) reads: u32,
-    /// The limit of these, kept by a checkpoint in time.
-    pub(crate) limit: u32,
-}
-
-/// Whether the volume may be changed.
-pub(crate) struct Status {
-    pub(crate) life: Life,
-    pub(crate) read_only: bool,
-}
-
-/// Whether the chip can still be written to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Life {
-    Lasting,
-    /// Too few good blocks are left.
-    Over,
-    /// Likewise, and no checkpoint has what was changed since the last one.
-    CutShort,
-}
-
-/// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
-const WINDOW_NS: u64 = 6_000_000;
-/// Device time that recovery may take to read the writes of fsync, in nanoseconds.
-const RECOVERY_NS: u64 = 10_000_000;
-
-impl Reach {
-    fn of(pages: &Pages<'_>) -> Reach {
-        let medium = pages.medium();
-        // Real chips do not tell their times.
-        let limit = RECOVERY_NS.checked_div(medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
-        Reach {
-            window_max: size(WINDOW_NS.checked_div(medium.peek_ns()).unwrap_or(240)).clamp(64, 1024),
-            reads: 0,
-            limit: len32(size(limit)),
-        }
-    }
-}
-
 impl<'c> Log<'c> {
     /// A log with nothing in it.
     pub(crate) fn new(
@@ -111,15 +46,9 @@ impl<'c> Log<'c> {
             blocks: Blocks::new(params, policies.victim(&params)?),
             leveler: Leveler::new(policies.swap(superblock.endurance)?),
             roots,
-            recorded: Recorded {
-                superblock,
-                limits: Limits::of(&params),
-                clean: false,
-                checkpoints: 0,
-                aftermath: None,
-            },
+            recorded: Recorded::new(superblock, &params),
             reach: Reach::of(&pages),
-            status: Status { life: Life::Lasting, read_only: false },
+            status: Status::default(),
             placer: Placer::new(&policies, &params),
             cleaner: Cleaner::default(),
             patrol: Patrol::resume(Rounds::default()),
@@ -129,6 +58,11 @@ impl<'c> Log<'c> {
 }
 
 impl Log<'_> {
+    /// Most blocks of the window: recovery takes a look at each, and the checkpoint names them.
+    pub(crate) fn window_most(&self) -> usize {
+        self.reach.window_most().min(self.recorded.limits().window_words)
+    }
+
     /// The use of a block.
     pub(crate) fn usage(&mut self, block: u32) -> Result<Usage> {
         self.blocks.get(&mut self.pages, block)
@@ -173,7 +107,7 @@ impl Log<'_> {
     /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.find_ends(self.pages.medium_mut()).map_err(device)? || self.recorded.clean {
+        if self.roots.find_ends(self.pages.medium_mut()).map_err(device)? || self.recorded.is_clean() {
             self.pages.doubt()?;
         }
         Ok(())
@@ -197,10 +131,10 @@ impl Log<'_> {
 
     /// Ends the move of a block that others have emptied meanwhile: it may be written again from the next checkpoint on.
     pub(crate) fn forget_empty_move(&mut self) -> Result<()> {
-        let Some(block) = self.cleaner.moving.as_ref().map(|moving| moving.block) else { return Ok(()) };
+        let Some(block) = self.cleaner.moving().map(Move::block) else { return Ok(()) };
         let usage = self.usage(block)?;
         if !matches!(usage.state, State::Used | State::Failing) || usage.valid == 0 {
-            self.cleaner.moving = None;
+            self.cleaner.take();
         }
         Ok(())
     }

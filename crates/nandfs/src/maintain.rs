@@ -2,6 +2,7 @@
 
 use pumice_vfs::Result;
 
+use crate::moving::Supply;
 use crate::volume::Volume;
 
 /// Reclaimed blocks for which idle time makes a checkpoint.
@@ -27,14 +28,14 @@ impl Volume<'_> {
 
     /// Work that can wait; true if more is left.
     pub(crate) fn maintain_some(&mut self) -> Result<bool> {
-        if self.log.status.read_only || self.room().host_room()? == Some(0) {
+        if self.log.status.is_read_only() || self.room().host_room()? == Some(0) {
             return Ok(false);
         }
-        if self.log.recorded.aftermath.is_some() {
+        if self.log.recorded.aftermath().is_some() {
             return self.settle().map(|()| true);
         }
         // A clean checkpoint is true as long as nothing is touched; decaying blocks must be touched.
-        if !self.log.recorded.clean && self.tidy_up()? {
+        if !self.log.recorded.is_clean() && self.tidy_up()? {
             return Ok(true);
         }
         self.patrol_some()
@@ -51,11 +52,11 @@ impl Volume<'_> {
         }
         if self.room().supply() < self.room().idle_stock() {
             self.make_room(0)?;
-            return self.log.clean_one(&mut self.files);
+            return self.log.clean_one(&mut self.files, Supply::Ample);
         }
         // Reclaimed blocks become free at the next checkpoint.
         if self.log.blocks.dying().len() >= DYING_SAVED
-            && self.log.pages.window().len() < self.log.reach.window_max / 2
+            && self.log.pages.window().len() < self.log.reach.window_most() / 2
         {
             self.make_room(0)?;
             self.checkpoint(false)?;

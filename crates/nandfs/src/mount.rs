@@ -10,13 +10,15 @@ use crate::blocks::State;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::ids::Ids;
-use crate::log::{Aftermath, Life, Log};
+use crate::log::Log;
 use crate::node::Inode;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::pages::{Pages, Spare};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
+use crate::recorded::Aftermath;
+use crate::status::Status;
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
 use crate::volume::Volume;
 
@@ -117,7 +119,7 @@ impl Log<'_> {
             if state == State::Erased {
                 good += 1;
                 let tables = (table_pages / self.params.pages_per_block) as usize;
-                if window.len() < self.reach.window_max.min(FIRST_WINDOW) + tables {
+                if window.len() < self.reach.window_most().min(FIRST_WINDOW) + tables {
                     window.push(Spare { block, erased: true });
                 }
                 continue;
@@ -153,31 +155,33 @@ impl Log<'_> {
 /// Mounts, and writes nothing: what a power cut has left is made safe before the first change.
 pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'_>> {
     let (mut volume, checkpoint) = load(nand, options)?;
-    if !volume.log.status.read_only {
+    if !volume.log.status.is_read_only() {
         // Blocks stored without the method would count as ones that do not compress.
         volume.files.packer.usual.check()?;
     }
-    if !volume.log.status.read_only && !checkpoint.may_be_written(&volume.log.roots) {
+    if !volume.log.status.is_read_only() && !checkpoint.may_be_written(&volume.log.roots) {
         return Err(Damage::Root(
             "the checkpoint contradicts itself: check the volume, or mount it read-only",
         )
         .into());
     }
-    if volume.log.recorded.clean {
+    if volume.log.recorded.is_clean() {
         // A copy that is missing is soon written again: the other alone would be one page to lose.
-        volume.log.recorded.aftermath = (!volume.log.roots.is_whole()).then(Aftermath::default);
+        if !volume.log.roots.is_whole() {
+            volume.log.recorded.set_aftermath(Aftermath::default());
+        }
         volume.log.call_guarded();
         return Ok(volume);
     }
     let without_parity = volume.files.recover(&mut volume.log, &checkpoint)?;
-    if !volume.log.status.read_only
+    if !volume.log.status.is_read_only()
         && let Some((_, first)) = volume.files.losses().first()
     {
         let text = format!("{first}: mount the volume read-only, or repair it");
         return Err(FsError::new(Errno::Io, text));
     }
     let was_guarding = !checkpoint.guarded.is_empty();
-    volume.log.recorded.aftermath = Some(Aftermath { without_parity, was_guarding });
+    volume.log.recorded.set_aftermath(Aftermath { without_parity, was_guarding });
     Ok(volume)
 }
 
@@ -200,17 +204,14 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let log = Pages::new(medium, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
-    if checkpoint.worn_out || volume.log.roots.are_at_last_block() {
-        volume.log.status.life = Life::Over;
-    }
-    volume.log.status.read_only =
-        options.read_only || volume.log.recorded.superblock.read_only || volume.log.is_worn_out();
-    volume.log.recorded.clean = checkpoint.clean;
-    volume.log.recorded.checkpoints = checkpoint.number;
+    let worn_out = checkpoint.worn_out || volume.log.roots.are_at_last_block();
+    let read_only = options.read_only || volume.log.recorded.superblock().read_only;
+    volume.log.status = Status::of(worn_out, read_only);
+    volume.log.recorded.resume(&checkpoint);
     volume.files.data_blocks = checkpoint.data_blocks;
     volume.log.patrol = Patrol::resume(checkpoint.rounds);
     volume.log.pages.medium_mut().number_from(checkpoint.seq + 1, 0);
-    if !volume.log.status.read_only {
+    if !volume.log.status.is_read_only() {
         volume.log.pages.medium_mut().watch_reads();
     }
     volume.files.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);

@@ -25,11 +25,9 @@ const UNPAID_MOST: u64 = 1024;
 #[derive(Default)]
 pub(crate) struct Cleaner {
     /// The block that is emptied beside other calls.
-    pub(crate) moving: Option<Move>,
-    /// Cleaning has few blocks to work with.
-    pub(crate) lean: bool,
+    moving: Option<Move>,
     /// Bytes of live chunks copied since the mount.
-    pub(crate) copied_bytes: u64,
+    copied_bytes: u64,
     /// Pages written or passed over that no call paid for by cleaning.
     unpaid: u64,
     /// Pages of the log up to which they are counted.
@@ -39,6 +37,37 @@ pub(crate) struct Cleaner {
 }
 
 impl Cleaner {
+    /// The block that is emptied beside other calls.
+    pub(crate) fn moving(&self) -> Option<&Move> {
+        self.moving.as_ref()
+    }
+
+    /// Begins with a block, or goes on with it later.
+    pub(crate) fn begin(&mut self, moving: Move) {
+        debug_assert!(self.moving.is_none(), "one block at a time");
+        self.moving = Some(moving);
+    }
+
+    /// Takes it.
+    pub(crate) fn take(&mut self) -> Option<Move> {
+        self.moving.take()
+    }
+
+    /// Takes it if it is emptied for this reason.
+    pub(crate) fn take_for(&mut self, reason: Reason) -> Option<Move> {
+        self.moving.take_if(|moving| moving.reason == reason)
+    }
+
+    /// Bytes of live chunks copied since the mount.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        self.copied_bytes
+    }
+
+    /// A live chunk was copied.
+    pub(crate) fn count_copied(&mut self, bytes: u64) {
+        self.copied_bytes += bytes;
+    }
+
     /// Counts the pages since the last time, if the log has taken so many since the mount.
     pub(crate) fn count(&mut self, taken: u64) {
         self.unpaid = (self.unpaid + taken.saturating_sub(self.counted)).min(UNPAID_MOST);
@@ -75,6 +104,14 @@ impl Cleaner {
     }
 }
 
+/// The blocks that cleaning has to work with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Supply {
+    Ample,
+    /// So few that the emptiest victim counts, and all survivors of files share a head.
+    Lean,
+}
+
 /// The reason for emptying a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reason {
@@ -88,15 +125,15 @@ pub(crate) enum Reason {
 
 /// The block, and the chunks that have yet to move.
 pub(crate) struct Move {
-    pub(crate) block: u32,
-    pub(crate) reason: Reason,
+    block: u32,
+    reason: Reason,
     /// The block as placement sees it.
-    pub(crate) from: Cleaned,
+    from: Cleaned,
     /// It holds blocks of files.
     holds_data: bool,
     pace: Pace,
     /// Blocks that its survivors have opened.
-    pub(crate) opened: u32,
+    opened: u32,
     /// Chunks that were live when the move began, in the order in which they move.
     left: vec::IntoIter<(Addr, Desc)>,
 }
@@ -110,6 +147,31 @@ impl Move {
     ) -> Move {
         let pace = Pace::new(from.segment.valid, from.segment.capacity);
         Move { block, reason, from, holds_data, pace, opened: 0, left: chunks.into_iter() }
+    }
+
+    /// The block.
+    pub(crate) fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// Why it is emptied.
+    pub(crate) fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// The block as placement sees it.
+    pub(crate) fn from(&self) -> &Cleaned {
+        &self.from
+    }
+
+    /// Blocks that its survivors have opened.
+    pub(crate) fn opened(&self) -> u32 {
+        self.opened
+    }
+
+    /// They have opened so many more.
+    pub(crate) fn count_opened(&mut self, blocks: u32) {
+        self.opened += blocks;
     }
 
     /// The block as placement is told of it: only if it holds blocks of files.

@@ -127,7 +127,7 @@ impl Files {
             return Ok(false);
         }
         self.held.remove(&ino);
-        Ok(!log.status.read_only && self.inode(log, ino)?.nlink == 0)
+        Ok(!log.status.is_read_only() && self.inode(log, ino)?.nlink == 0)
     }
 
     /// An inode that lost its last name before the last mount.

@@ -3,6 +3,7 @@
 use pumice_vfs::{Errno, Result};
 
 use crate::codec::len32;
+use crate::moving::Supply;
 use crate::room::LEAN_BLOCKS;
 use crate::volume::Volume;
 
@@ -16,8 +17,8 @@ impl Volume<'_> {
     /// Makes sure that the blocks of the window suffice for all waiting writes, and for `extra` bytes of files more.
     pub(crate) fn make_room(&mut self, extra: usize) -> Result<()> {
         self.files.nodes.measure();
-        let checkpoints = self.log.recorded.checkpoints;
-        if self.log.reach.reads + self.log.pages.scan_pages() > self.log.reach.limit {
+        let checkpoints = self.log.recorded.checkpoints();
+        if self.log.reach.is_over(&self.log.pages) {
             self.checkpoint(false)?;
         }
         if self.files.is_laden(&self.log)
@@ -33,14 +34,14 @@ impl Volume<'_> {
             self.files.write_back_all(&mut self.log)?;
         }
         self.log.cleaner.count(self.log.pages.taken().pages);
-        let waits = self.log.recorded.checkpoints != checkpoints || self.log.cleaner.take_rest();
+        let waits = self.log.recorded.checkpoints() != checkpoints || self.log.cleaner.take_rest();
         if !waits && !self.prepare_checkpoint(extra)? {
             self.clean_beside(extra)?;
             self.tend(extra)?;
         }
         self.log.cleaner.skip(self.log.pages.taken().pages);
-        let window = self.log.reach.window_max.min(self.log.recorded.limits.window_words);
-        if self.room().blocks_needed(extra) - self.room().blocks_needed(0) > len32(window) / 2 {
+        if self.room().blocks_needed(extra) - self.room().blocks_needed(0) > len32(self.log.window_most()) / 2
+        {
             return Err(Errno::NoSpace.into());
         }
         let (mut most, mut idle) = (0, 0);
@@ -78,11 +79,11 @@ impl Volume<'_> {
     /// victim as the pages written since the last call pay for.
     fn clean_beside(&mut self, extra: usize) -> Result<()> {
         let (supply, stock) = (self.room().supply(), self.room().stock());
-        if supply >= stock && self.log.cleaner.moving.is_none() {
+        if supply >= stock && self.log.cleaner.moving().is_none() {
             self.log.cleaner.waive();
             return Ok(());
         }
-        let goes_on = self.log.cleaner.moving.is_some();
+        let goes_on = self.log.cleaner.moving().is_some();
         if !self.room().has_room(extra) {
             return Ok(());
         }
@@ -92,7 +93,7 @@ impl Volume<'_> {
             self.log.cleaner.count(self.log.pages.taken().pages);
             return Ok(());
         }
-        if !self.log.begin_move(&mut self.files)? {
+        if !self.log.begin_move(&mut self.files, Supply::Ample)? {
             self.log.cleaner.waive();
             return Ok(());
         }
@@ -101,16 +102,16 @@ impl Volume<'_> {
         }
         let own = extra.div_ceil(self.log.params.payload as usize) as u64;
         let paid = self.log.cleaner.pay(own);
-        let Some(mut moving) = self.log.cleaner.moving.take() else { return Ok(()) };
+        let Some(mut moving) = self.log.cleaner.take() else { return Ok(()) };
         let mut due = moving.due(own, paid, self.log.params.payload, self.room().is_short());
         let mut is_left = true;
         while is_left && due > 0 {
-            let moved = self.log.move_next(&mut self.files, &mut moving)?;
+            let moved = self.log.move_next(&mut self.files, &mut moving, Supply::Ample)?;
             is_left = moved.is_some();
             due = due.saturating_sub(moved.unwrap_or(0));
         }
         if is_left {
-            self.log.cleaner.moving = Some(moving);
+            self.log.cleaner.begin(moving);
         } else {
             self.log.end_move(&moving);
         }
@@ -125,7 +126,7 @@ impl Volume<'_> {
         for _ in 0..self.log.params.blocks {
             if self.room().supply() >= enough
                 || !self.room().may_clean(extra)
-                || !self.log.clean_one(&mut self.files)?
+                || !self.log.clean_one(&mut self.files, Supply::Ample)?
             {
                 break;
             }
@@ -136,13 +137,15 @@ impl Volume<'_> {
     /// Begins to empty a block that has to be, or else to level wear, if no other block is being emptied. Others wait for
     /// the next call, or for idle time.
     fn tend(&mut self, extra: usize) -> Result<()> {
-        if self.log.cleaner.moving.is_some() || !self.room().may_clean(extra) {
+        if self.log.cleaner.moving().is_some() || !self.room().may_clean(extra) {
             return Ok(());
         }
-        if self.log.has_urgent() {
-            self.log.cleaner.moving = self.log.start_relief(&mut self.files)?;
+        if self.log.has_urgent()
+            && let Some(moving) = self.log.start_relief(&mut self.files)?
+        {
+            self.log.cleaner.begin(moving);
         }
-        if self.log.cleaner.moving.is_none() && !self.room().is_short() {
+        if self.log.cleaner.moving().is_none() && !self.room().is_short() {
             self.log.level_wear(&mut self.files)?;
         }
         Ok(())
@@ -155,10 +158,7 @@ impl Volume<'_> {
             && self.room().supply() < self.room().blocks_needed(extra) + LEAN_BLOCKS
             && self.log.pages.spares() >= self.room().checkpoint_blocks(0) + LEAN_BLOCKS
         {
-            self.log.cleaner.lean = true;
-            let cleaned = self.log.clean_one(&mut self.files);
-            self.log.cleaner.lean = false;
-            if !cleaned? {
+            if !self.log.clean_one(&mut self.files, Supply::Lean)? {
                 break;
             }
         }

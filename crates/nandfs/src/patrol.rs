@@ -149,7 +149,7 @@ impl Volume<'_> {
 
     /// Makes a checkpoint for the patrol's place.
     pub(crate) fn save_patrol(&mut self) -> Result<()> {
-        if self.log.recorded.clean {
+        if self.log.recorded.is_clean() {
             return self.repeat_clean();
         }
         self.settle()?;
@@ -161,7 +161,7 @@ impl Volume<'_> {
     pub(crate) fn begin_scrub(&mut self) {
         let now = self.files.now().seconds;
         self.log.patrol.begin(now);
-        if !self.log.status.read_only {
+        if !self.log.status.is_read_only() {
             // Uncounted blocks cannot be moved.
             self.log.blocks.look(&mut self.log.pages);
         }
@@ -173,7 +173,7 @@ impl Volume<'_> {
         let pages = self.log.params.pages();
         let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.log.patrol.rounds();
         let rebuilt = self.log.pages.medium().rebuilt_pages();
-        if self.log.status.read_only {
+        if self.log.status.is_read_only() {
             while self.log.pages.medium_mut().take_tired().is_some() {
                 found.weak_blocks += 1;
             }
@@ -194,7 +194,7 @@ impl Volume<'_> {
 
     /// The end of such a pass.
     pub(crate) fn end_scrub(&mut self) -> Result<()> {
-        if self.log.status.read_only { Ok(()) } else { self.save_patrol() }
+        if self.log.status.is_read_only() { Ok(()) } else { self.save_patrol() }
     }
 
     /// Reads the next pages of the pass.
@@ -231,7 +231,7 @@ impl Volume<'_> {
             return Ok(());
         }
         found.weak_roots = true;
-        if self.log.status.read_only {
+        if self.log.status.is_read_only() {
             return Ok(());
         }
         self.mark_in_use()?;

@@ -260,9 +260,9 @@ mod tests {
         volume.begin().unwrap();
         volume.files.truncate(&mut volume.log, file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
-        assert!(volume.log.cleaner.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
+        assert!(volume.log.cleaner.copied_bytes() > blocks * 2048, "{policy}: nothing was cleaned");
         let mut volume = mounted(chip_of(volume), 1 << 18);
-        assert_eq!(volume.log.recorded.superblock.policies, policies);
+        assert_eq!(volume.log.recorded.superblock().policies, policies);
         for at in 0..blocks / 2 {
             let mut bytes = [0; 2048];
             volume.read(file, at * 2048, &mut bytes);
@@ -307,7 +307,7 @@ mod tests {
             volume.begin_writing(2048).unwrap();
             volume.files.write_file(&mut volume.log, file, at * 2048, &[1; 2048]).unwrap();
         }
-        volume.log.cleaner.copied_bytes
+        volume.log.cleaner.copied_bytes()
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Volume<'_> {
                 self.log.pages.medium_mut().call_tired(block);
             }
         }
-        if self.log.status.read_only {
+        if self.log.status.is_read_only() {
             while self.log.pages.medium_mut().take_tired().is_some() {
                 found.weak_blocks += 1;
             }

@@ -72,7 +72,7 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     let (fence, blocks) = (checkpoint.fence(), volume.log.params.blocks);
     let mut before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let (mut found, mut unguarded) = (Vec::new(), Vec::new());
-    if !volume.log.recorded.clean {
+    if !volume.log.recorded.is_clean() {
         unguarded = volume.files.recover(&mut volume.log, checkpoint)?;
         before.follow(volume.log.pages.window());
         found.extend(
@@ -160,7 +160,7 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
     };
     let log = Pages::new(medium, params, heads.into());
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
-    volume.log.status.read_only = true;
+    volume.log.status.set_read_only(true);
     Ok((volume, has_anchor))
 }
 
@@ -314,7 +314,7 @@ fn write(volume: &mut Volume<'_>) -> Result<()> {
         );
         return Err(FsError::new(Errno::NoSpace, text));
     }
-    volume.log.status.read_only = false;
+    volume.log.status.set_read_only(false);
     volume.log.pages.repair_epoch();
     volume.log.move_newest(&mut volume.files)?;
     volume.log.write_everything(&mut volume.files)?;

@@ -27,6 +27,7 @@ use crate::codec::{len32, size};
 use crate::files::Files;
 use crate::host::{self, Call};
 use crate::log::Log;
+use crate::moving::Move;
 use crate::params::ANCHOR_BLOCKS;
 use crate::tag::DESC_BYTES;
 
@@ -143,7 +144,7 @@ impl<'a, 'c> Room<'a, 'c> {
     /// Log pages with room for a table ahead of its changes, at the most: its share of the window. Large chips and
     /// millions of files have tables that no window could take whole.
     fn table_room(&self) -> u64 {
-        let window = self.log.reach.window_max.min(self.log.recorded.limits.window_words) as u64;
+        let window = self.log.window_most() as u64;
         window / TABLE_SHARE * u64::from(self.log.params.pages_per_block)
     }
 
@@ -217,7 +218,7 @@ impl<'a, 'c> Room<'a, 'c> {
     /// for cleaning a block, and for the checkpoint that frees reclaimed blocks. An fsync, too, may copy all parity
     /// anew. Of the blocks for cleaning some are open already if a block is being emptied.
     pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
-        let opened = self.log.cleaner.moving.as_ref().map_or(0, |moving| moving.opened);
+        let opened = self.log.cleaner.moving().map_or(0, Move::opened);
         let cleaning = LEAN_BLOCKS.saturating_sub(opened);
         self.checkpoint_blocks(extra) + self.idle_blocks() + cleaning + self.log.params.copy_blocks
     }
@@ -231,7 +232,7 @@ impl<'a, 'c> Room<'a, 'c> {
 
     /// Free blocks that cleaning keeps in stock: those that a write needs if nothing else waits, and some for others.
     pub(crate) fn stock(&self) -> u32 {
-        let window = len32(self.log.reach.window_max.min(self.log.recorded.limits.window_words)) / 2;
+        let window = len32(self.log.window_most()) / 2;
         let blocks =
             len32(self.piece_bytes()).div_ceil(self.log.params.skips.safe_pages * self.log.params.payload);
         let roots = 3 * (ROOT_BLOCKS + self.log.params.copy_blocks);

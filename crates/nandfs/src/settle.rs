@@ -10,11 +10,12 @@ impl Volume<'_> {
     /// last one. Until it is there the heads stay at the places of the clean one: nothing else may be programmed, not even
     /// a table page.
     pub(crate) fn mark_in_use(&mut self) -> Result<()> {
-        if !self.log.recorded.clean {
+        if !self.log.recorded.is_clean() {
             return self.settle();
         }
         self.commit(false, &[])?;
-        (self.log.recorded.clean, self.log.recorded.aftermath) = (false, None);
+        self.log.recorded.set_clean(false);
+        self.log.recorded.end_aftermath();
         // This call, and its fsync.
         self.log.cleaner.rest(2);
         Ok(())
@@ -22,19 +23,18 @@ impl Volume<'_> {
 
     /// Makes safe what a power cut has left, if this mount has not yet done so. If it fails, the next call begins anew.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        let Some(aftermath) = &self.log.recorded.aftermath else { return Ok(()) };
-        if self.log.recorded.clean {
+        let Some(aftermath) = self.log.recorded.aftermath().cloned() else { return Ok(()) };
+        if self.log.recorded.is_clean() {
             self.repeat_clean()?;
-            self.log.recorded.aftermath = None;
+            self.log.recorded.end_aftermath();
             return Ok(());
         }
-        let without_parity = aftermath.without_parity.clone();
         self.log.move_newest(&mut self.files)?;
-        for block in &without_parity {
+        for block in &aftermath.without_parity {
             self.log.distrust(*block)?;
         }
         self.checkpoint(false)?;
-        let was_guarding = self.log.recorded.aftermath.take().is_some_and(|aftermath| aftermath.was_guarding);
+        self.log.recorded.end_aftermath();
         // Each recovery takes blocks: without cleaning here, cuts in a row would use them up. A full volume goes on all
         // the same.
         if !self.room().has_room(0)
@@ -44,13 +44,13 @@ impl Volume<'_> {
             return Err(error);
         }
         // One in a call, or in idle time.
-        for block in without_parity {
+        for block in aftermath.without_parity {
             self.log.pages.medium_mut().call_tired(block);
         }
         self.log.call_guarded();
         self.log.cleaner.rest(2);
         // A cut before all had moved that another cut left: copies of parity must not become ever more.
-        if was_guarding { self.move_guarded() } else { Ok(()) }
+        if aftermath.was_guarding { self.move_guarded() } else { Ok(()) }
     }
 
     /// Moves these at once, unless there is no room.

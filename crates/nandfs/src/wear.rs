@@ -46,7 +46,8 @@ impl Log<'_> {
         self.leveler.forget();
         self.blocks.withdraw(block);
         let view = self.blocks.view(&usage);
-        self.cleaner.moving = Some(self.start_move(files, block, Reason::Wear, view)?);
+        let moving = self.start_move(files, block, Reason::Wear, view)?;
+        self.cleaner.begin(moving);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ impl Log<'_> {
     /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
     /// the order of the chip, on from where the last search ended.
     pub(crate) fn choose_window(&mut self) -> Result<Vec<Spare>> {
-        let room = self.reach.window_max.saturating_sub(self.pages.window().len());
+        let room = self.reach.window_most().saturating_sub(self.pages.window().len());
         let mut fresh = self.blocks.take_dying(&mut self.pages, &self.roots, room)?;
         self.blocks.search_free(&mut self.pages, &self.roots, room, &mut fresh)?;
         self.fit_window(&mut fresh)?;
@@ -26,7 +26,7 @@ impl Log<'_> {
     /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words
     /// stay unused: blocks erased ahead split runs.
     fn fit_window(&mut self, fresh: &mut Vec<Spare>) -> Result<()> {
-        let limit = self.recorded.limits.window_words - WORDS_SLACK;
+        let limit = self.recorded.limits().window_words - WORDS_SLACK;
         loop {
             let over = words_of(&self.pages.named_window(fresh)).len().saturating_sub(limit);
             if over == 0 {

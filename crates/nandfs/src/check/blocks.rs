@@ -54,7 +54,7 @@ impl Check<'_, '_> {
             self.empty(block);
         }
         let listed = self.log.blocks.failing().contains(&block);
-        let full = self.log.blocks.failing().len() >= self.log.recorded.limits.failing;
+        let full = self.log.blocks.failing().len() >= self.log.recorded.limits().failing;
         if usage.state == State::Failing && !listed && !full {
             self.found.add("block-failing", format!("block {block} failed but is not to be retired"));
         }

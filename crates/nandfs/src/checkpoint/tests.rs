@@ -34,13 +34,13 @@ fn written_ahead() -> (Volume<'static>, u32) {
         write(&mut volume, file, at, 2);
     }
     volume.files.write_back_all(&mut volume.log).unwrap();
-    let checkpoints = volume.log.recorded.checkpoints;
+    let checkpoints = volume.log.recorded.checkpoints();
     let mut pieces = 0;
     while volume.log.write_nodes_ahead(&mut volume.files).unwrap() {
         pieces += 1;
     }
     assert!(pieces > 1 && volume.files.nodes.has_ahead(), "{pieces} pieces were written ahead");
-    assert_eq!(volume.log.recorded.checkpoints, checkpoints);
+    assert_eq!(volume.log.recorded.checkpoints(), checkpoints);
     (volume, file)
 }
 

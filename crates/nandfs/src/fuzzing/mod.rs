@@ -82,7 +82,7 @@ pub(crate) fn canary(log: &mut Log<'_>, uid: u32) {
     if uid < 1 << 24 {
         return;
     }
-    match log.recorded.superblock.uuid {
+    match log.recorded.superblock().uuid {
         CANARY_PANIC => panic!("the canary sings"),
         CANARY_LOOP => loop {
             let _ = log.pages.peek(0);

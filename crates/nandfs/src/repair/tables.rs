@@ -37,7 +37,7 @@ impl Repair<'_> {
             (0..).zip(&usages).filter(|(_, usage)| usage.is_free()).map(|(block, _)| block).collect();
         let params = &self.log.params;
         let read = self.scan.iter().flat_map(Scan::needed).map(|page| params.block_of(page)).collect();
-        let most = self.log.reach.window_max.min(self.log.recorded.limits.window_words / 2);
+        let most = self.log.reach.window_most().min(self.log.recorded.limits().window_words / 2);
         let order = self.before.order(&free, &read, most);
         self.log.blocks.count_anew(usages);
         self.log.pages.set_window(order.into_iter().map(|block| Spare { block, erased: false }));

@@ -7,7 +7,7 @@ use pumice_vfs::FileKind;
 
 use crate::api::repair;
 use crate::dir::Bucket;
-use crate::moving::Reason;
+use crate::moving::{Reason, Supply};
 use crate::nodes::ROOT;
 use crate::options::RepairOptions;
 use crate::pages::META;
@@ -60,9 +60,10 @@ fn moved_by_cleaning() -> Vol {
 fn evacuate(volume: &mut Volume<'_>, block: u32) {
     let usage = volume.log.usage(block).unwrap();
     let view = volume.log.blocks.view(&usage);
-    volume.log.cleaner.moving =
-        Some(volume.log.start_move(&mut volume.files, block, Reason::Space, view).unwrap());
-    volume.log.clean_one(&mut volume.files).unwrap();
+    let moving = volume.log.start_move(&mut volume.files, block, Reason::Space, view).unwrap();
+    volume.log.cleaner.take();
+    volume.log.cleaner.begin(moving);
+    volume.log.clean_one(&mut volume.files, Supply::Ample).unwrap();
 }
 
 /// A file with two blocks promised by fsync, one after the other; cleaning copied its node before the first, into a
