@@ -160,14 +160,8 @@ impl Surveyor<'_, '_> {
             // Erased since and perhaps written again.
             _ => None,
         };
-        if known.is_none() {
-            match self.flash.peek(Place { block, index: 0 })? {
-                Peek::Erased => return Ok(None),
-                Peek::Programmed(Some((kind, sequence))) if sequence < since || !may_begin(kind) => {
-                    return Ok(None);
-                }
-                Peek::Programmed(_) => {}
-            }
+        if known.is_none() && !self.may_begin_since(block, since)? {
+            return Ok(None);
         }
         if shape.summaries > 0
             && let Some(Summary { contents, sequence, .. }) = self.flash.read_summary(last)?
@@ -222,6 +216,15 @@ impl Surveyor<'_, '_> {
             risk: end.risk(&shape, index),
         }));
         Ok(Some(Surveyed { newest, ..Surveyed::new(block, contents) }))
+    }
+
+    /// False if the first page shows that a segment was not begun since then.
+    fn may_begin_since(&mut self, block: u32, since: u64) -> Result<bool> {
+        Ok(match self.flash.peek(Place { block, index: 0 })? {
+            Peek::Erased => false,
+            Peek::Programmed(Some((kind, sequence))) => sequence >= since && may_begin(kind),
+            Peek::Programmed(None) => true,
+        })
     }
 
     /// True if the first readable page of a segment is the known one. If none can be read, all of them are gaps where

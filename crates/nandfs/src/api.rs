@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, Finding, Result};
 
+use crate::memory;
 use crate::mount;
 use crate::options::{FormatOptions, Progress, RepairOptions};
 
@@ -16,6 +17,12 @@ pub fn format(nand: &mut (dyn Nand + Send), options: &FormatOptions, progress: P
 /// True if the chip carries this file system (any version); reads a bounded number of pages.
 pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     mount::probe(nand)
+}
+
+/// The least memory for the caches of a mount, in bytes: 16 log pages, between 32 and 256 KiB. An error if the chip is too
+/// small for a file system.
+pub fn cache_least(nand: &dyn Nand) -> Result<usize> {
+    mount::params_of(nand).map(|params| memory::least(&params))
 }
 
 /// Reads everything and compares all structures with each other; writes nothing.

@@ -449,7 +449,8 @@ impl<N> FileSystem for NandFs<N> {
         self.with(|volume| {
             let mut at = offset;
             // A long call is cut into pieces, each with room made for it.
-            for piece in data.chunks(volume.room().piece_bytes()) {
+            let most = volume.room().piece_bytes().min(volume.files.memory.piece_most());
+            for piece in data.chunks(most) {
                 volume.begin_writing(piece.len())?;
                 let ino = volume.files.known(&mut volume.log, ino)?;
                 volume.files.check_file(&mut volume.log, ino)?;

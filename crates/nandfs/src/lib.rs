@@ -113,7 +113,7 @@ mod write_back;
 mod xattr;
 mod xattr_list;
 
-pub use api::{check, format, probe, repair};
+pub use api::{cache_least, check, format, probe, repair};
 pub use fs::NandFs;
 pub use options::{FormatOptions, Info, MountOptions, Progress, RepairOptions, Scrubbed, WearSpread};
 pub use pack::Compression;

@@ -11,6 +11,7 @@ use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::ids::Ids;
 use crate::log::Log;
+use crate::memory;
 use crate::node::Inode;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
@@ -21,9 +22,6 @@ use crate::recorded::Aftermath;
 use crate::status::Status;
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
 use crate::volume::Volume;
-
-/// The least memory for caches, in bytes.
-const BUDGET_MIN: usize = 256 << 10;
 
 pub(crate) fn params_of(nand: &dyn Nand) -> Result<Params> {
     let geometry = nand.geometry();
@@ -79,7 +77,7 @@ pub(crate) fn format(
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
     let log = Pages::new(Medium::new(AnyChip::lend(nand), params.shape), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
-    let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
+    let mut volume = Volume::empty(log, params, superblock, roots, clock, memory::least(&params))?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
     volume.log.patrol = Patrol::resume(rounds);
     volume.log.prepare_blocks(options.erased, progress)?;
@@ -202,7 +200,12 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
     let log = Pages::new(medium, params, heads.into());
-    let budget = options.cache_bytes.max(BUDGET_MIN);
+    let least = memory::least(&params);
+    if options.cache_bytes < least {
+        let text = format!("a cache of {} bytes: this chip takes {least} at the least", options.cache_bytes);
+        return Err(FsError::new(Errno::Invalid, text));
+    }
+    let budget = options.cache_bytes;
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
     let worn_out = checkpoint.worn_out || volume.log.roots.are_at_last_block();
     let read_only = options.read_only || volume.log.recorded.superblock().read_only;

@@ -12,7 +12,7 @@ use core::ptr::{read_volatile, write_volatile};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing};
-use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
+use pumice_nandfs::{FormatOptions, MountOptions, NandFs, cache_least, format};
 #[cfg(feature = "all")]
 use pumice_nandfs::{RepairOptions, check, repair};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, RenameMode, Result, SetAttr, Timestamp};
@@ -172,7 +172,8 @@ fn run() -> Result<()> {
     if get(Register::Input) == 1 {
         format(&mut chip, &FormatOptions::default(), &mut |_, _| {})?;
     }
-    let fs = NandFs::mount(chip, MountOptions::new(0, Box::new(Timestamp::default)))?;
+    let options = MountOptions::new(cache_least(&chip)?, Box::new(Timestamp::default));
+    let fs = NandFs::mount(chip, options)?;
     use_files(&fs)?;
     #[cfg(feature = "all")]
     use_all(&fs)?;

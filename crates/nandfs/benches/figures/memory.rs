@@ -4,7 +4,7 @@
 use allocation_counter::opt_out;
 use fastrand::Rng;
 use pumice_media::{BlockId, Layer, Nand, NandError, PageId, ReadOutcome, SimChip};
-use pumice_nandfs::{MountOptions, NandFs};
+use pumice_nandfs::{MountOptions, NandFs, cache_least};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
 use crate::Figure;
@@ -101,7 +101,9 @@ pub(crate) fn least() -> Vec<String> {
     };
     measure("mount", &mut || {
         let clock = Box::new(|| Timestamp { seconds: 1_700_000_000, nanos: 5 });
-        kept = chip.take().map(|chip| NandFs::mount(chip, MountOptions::new(0, clock)).unwrap());
+        let chip = chip.take().unwrap();
+        let least = cache_least(&chip).unwrap();
+        kept = Some(NandFs::mount(chip, MountOptions::new(least, clock)).unwrap());
     });
     let fs = kept.unwrap();
     let new = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use pumice_knobs::NANDFS_LIVES;
 use pumice_media::{BlockId, CutMode, Nand, PageId, Rate, SimChip};
-use pumice_nandfs::{MountOptions, NandFs, RepairOptions, repair};
+use pumice_nandfs::{MountOptions, NandFs, RepairOptions, cache_least, repair};
 use pumice_vfs::FileSystem;
 use pumice_vfs::conformance::TestClock;
 use pumice_vfs::model::MemFs;
@@ -63,7 +63,7 @@ const ANCHORS: u32 = 4;
 /// Blocks that may grow bad in a life; some more may do so in the session that reaches this.
 const MOST_BAD: u32 = 5;
 
-/// Caches of mounts, in bytes: the least, and that of a large board.
+/// Caches of mounts, in bytes: a small one, or the least of the chip, and up to that of a large board.
 const CACHES: [usize; 3] = [256 << 10, 1 << 20, 8 << 20];
 
 /// The known state of a volume that is not mounted.
@@ -82,6 +82,7 @@ struct Life {
     shared: Shared,
     asks: Asks,
     calls: usize,
+    caches: [usize; 3],
 }
 
 impl Life {
@@ -90,7 +91,7 @@ impl Life {
         let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
         let fresh = chip(name, &clock);
         let asks = Asks::of(name, &fresh);
-        Life { name, random: Random(seed), clock, shared: Shared::new(fresh), asks, calls: 0 }
+        Life { name, random: Random(seed), clock, shared: Shared::new(fresh), asks, calls: 0, caches: CACHES }
     }
 
     /// Cuts in some operation soon; near ones more often, so that recoveries are hit.
@@ -111,7 +112,7 @@ impl Life {
             if was_cut && self.random.below(3) == 0 {
                 self.arm();
             }
-            let cache_bytes = CACHES[self.random.below(3) as usize];
+            let cache_bytes = self.caches[self.random.below(3) as usize];
             let options = MountOptions::new(cache_bytes, self.clock.clock());
             let before = self.shared.stats();
             let mounted = NandFs::mount(self.shared.clone(), options);
@@ -308,7 +309,11 @@ impl Life {
 
 fn run(from: usize) {
     let sessions = NANDFS_LIVES.lives(if NANDFS_LIVES.is_usual() { SHORT } else { LONG });
-    NANDFS_LIVES.every_second(0..CHIPS.len() as u64, from, |seed| Life::new(seed).live(sessions));
+    NANDFS_LIVES.every_second(0..CHIPS.len() as u64, from, |seed| {
+        let mut life = Life::new(seed);
+        life.caches[0] = cache_least(&life.shared).unwrap();
+        life.live(sessions);
+    });
     for (seed, sessions) in FAILED.into_iter().skip(from).step_by(2) {
         Life::new(seed).live(sessions);
     }
