@@ -247,7 +247,7 @@ pub(super) const INDEX: Experiment<'static> = Experiment {
 /// Section 4: the read cache.
 pub(super) const CACHE: Experiment<'static> = Experiment {
     name: "rcffs-cache",
-    about: "RCFFS paper, section 4: reads for an inode of 10,000, looked up in any order, by pages in the read cache",
+    about: "RCFFS paper, section 4: reads for an inode of 10,000, looked up in any order, by pages in the read cache (16 at the least in nandfs)",
     x: "pages",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::LookupReads)],

@@ -131,6 +131,8 @@ impl System {
                 Mounted::Rcffs(Rcffs::mount(chip, options)?)
             }
             System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
+                // Ten pages, as the papers' file systems have at times, are too few for it.
+                let cache_bytes = cache_bytes.max(pumice_nandfs::cache_least(&chip)?);
                 let options =
                     pumice_nandfs::MountOptions::new(cache_bytes, clock).with(|it| it.read_only = read_only);
                 Mounted::Nandfs(NandFs::mount(chip, options)?)
