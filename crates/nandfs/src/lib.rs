@@ -57,6 +57,7 @@ mod codec;
 mod commits;
 mod dir;
 mod emptying;
+mod end_of_life;
 mod error;
 mod file;
 mod files;

@@ -210,7 +210,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let worn_out = checkpoint.worn_out || volume.log.roots.are_at_last_block();
     let read_only = options.read_only || volume.log.recorded.superblock().read_only;
     volume.log.status = Status::of(worn_out, read_only);
-    volume.log.recorded.resume(&checkpoint);
+    volume.log.recorded.resume(checkpoint.number, checkpoint.clean);
     volume.files.data_blocks = checkpoint.data_blocks;
     volume.log.patrol = Patrol::resume(checkpoint.rounds);
     volume.log.pages.medium_mut().number_from(checkpoint.seq + 1, 0);

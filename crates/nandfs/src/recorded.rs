@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::checkpoint_record::{Checkpoint, Limits};
+use crate::checkpoint_record::Limits;
 use crate::params::Params;
 use crate::superblock::Superblock;
 
@@ -31,8 +31,8 @@ impl Recorded {
     }
 
     /// The checkpoint that a mount found.
-    pub(crate) fn resume(&mut self, checkpoint: &Checkpoint) {
-        (self.clean, self.checkpoints) = (checkpoint.clean, checkpoint.number);
+    pub(crate) fn resume(&mut self, number: u64, clean: bool) {
+        (self.checkpoints, self.clean) = (number, clean);
     }
 
     /// The anchor's part.
