@@ -159,7 +159,9 @@ mod tests {
         let summary = Summary::new(experiment, experiment.metrics[0], &[line]);
         let names: Vec<_> = summary.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names.len(), 4, "{names:?}");
-        assert!(names.contains(&"ext4 (Linux 6.1), kept 2026-11-23"), "{names:?}");
+        let ext4 = (experiment.known)().into_iter().find(|known| known.series == "ext4 (Linux 6.1)").unwrap();
+        let name = format!("{}, kept {}", ext4.series, ext4.kept.unwrap());
+        assert!(names.contains(&name.as_str()), "{names:?}");
         assert!(names.iter().all(|name| name.contains(", kept 20")), "{names:?}");
         assert!(summary.note().unwrap().contains(PEERS));
     }
