@@ -94,7 +94,15 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
 /// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
 const HEADS_COPIED_TO: u32 = 8;
 
-/// Cleaned segments that may wait for one commit together.
+/// Cleaned segments that wait for one commit together, at the least and at the most: one in so many.
+const BATCH: [u32; 2] = [3, 12];
+const BATCH_SHARE: u32 = 256;
+
+/// Cleaned segments that may wait for one commit together. Where it writes a summary in each head, more of them pay.
 pub(crate) fn batch(shape: &Shape) -> u32 {
-    if shape.is_batched() { 3 } else { 0 }
+    match (shape.is_batched(), shape.tagged) {
+        (false, _) => 0,
+        (true, true) => BATCH[0],
+        (true, false) => (shape.blocks / BATCH_SHARE).clamp(BATCH[0], BATCH[1]),
+    }
 }
