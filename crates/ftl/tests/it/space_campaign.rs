@@ -172,6 +172,19 @@ fn no_number_of_cuts_takes_room_away() {
     FTL_SPACE.ran(seeds, played);
 }
 
+/// Where many cleaned segments wait for one commit.
+#[test]
+fn nor_where_many_segments_wait() {
+    let chip = ChipSpec::named("k9s1208").unwrap();
+    let spec = chip.clone().with_size(3072 * chip.geometry().block_bytes()).unwrap();
+    let seeds = FTL_SPACE.seeds(0..1);
+    for seed in seeds.clone() {
+        survive("many", seed);
+        play(&spec, seed);
+    }
+    FTL_SPACE.ran(seeds.clone(), 2 * (seeds.end - seeds.start));
+}
+
 /// A seed that failed once: blocks were counted off that a segment had held before it was erased.
 #[test]
 fn a_seed_that_failed_once() {

@@ -58,12 +58,15 @@ pub const CASES: [Case; 13] = [
     with_parity(1, case("leaves-parity", "512+64:33:420", 512)),
 ];
 
+/// So many segments that twelve of them wait for one commit; it would take long in all tests.
+const MANY: Case = case("many", "512+16:8:3100", 512);
+
 /// Real chips with pages that share cells, of few blocks.
 const PAIRED: [Case; 2] = [case("mlc", "mlc-8k-64g:24", 4096), case("tlc", "tlc-16k-96g:24", 4096)];
 
 impl Case {
     pub fn named(name: &str) -> Case {
-        *CASES.iter().chain(&PAIRED).find(|case| case.name == name).unwrap()
+        *CASES.iter().chain(&PAIRED).chain([&MANY]).find(|case| case.name == name).unwrap()
     }
 
     pub fn spec(&self) -> ChipSpec {
