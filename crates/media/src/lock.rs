@@ -60,12 +60,17 @@ fn holder(file: &File) -> Option<u32> {
     locks.lines().find_map(of)
 }
 
+/// Looks for the holder of a lock: Linux's list may leave one out while others come and go.
+const LOOKS: u32 = 4;
+
 /// Locks a file, for readers together (`shared`) or for one writer, without waiting.
 pub(crate) fn lock(file: File, path: &Path, shared: bool) -> Result<Locked, MediaError> {
     let try_lock = || if shared { file.try_lock_shared() } else { file.try_lock() };
-    let mut locked = try_lock();
-    let mut by = None;
-    if matches!(locked, Err(TryLockError::WouldBlock)) {
+    let (mut locked, mut by) = (try_lock(), None);
+    for _ in 0..LOOKS {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) || by.is_some() {
+            break;
+        }
         by = holder(&file);
         if by.is_none() {
             // It may have let go before it was looked for.
