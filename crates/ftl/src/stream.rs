@@ -94,11 +94,12 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
 /// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
 const HEADS_COPIED_TO: u32 = 8;
 
-/// Cleaned segments that wait for one commit together, at the least and at the most: one in so many.
+/// The least and the most of [`batch`].
 const BATCH: [u32; 2] = [3, 12];
+/// One in so many segments waits, between these.
 const BATCH_SHARE: u32 = 256;
 
-/// Cleaned segments that may wait for one commit together. Where it writes a summary in each head, more of them pay.
+/// Cleaned segments that may wait for one commit together: more where each commit writes a summary in every head.
 pub(crate) fn batch(shape: &Shape) -> u32 {
     match (shape.is_batched(), shape.tagged) {
         (false, _) => 0,

@@ -53,8 +53,8 @@ impl FormatOptions {
 pub struct MountOptions {
     /// Write nothing, recover in memory only.
     pub read_only: bool,
-    /// Bytes of memory for cached and unwritten pages, nodes and tables; at least [`cache_least`](crate::cache_least). A power cut shows a write of half as much (64 KiB at the most) as a whole or
-    /// not at all.
+    /// Bytes of memory for cached and unwritten pages, nodes and tables; at least [`cache_least`](crate::cache_least). A power
+    /// cut shows a write of half as much (64 KiB at the most) as a whole or not at all.
     pub cache_bytes: usize,
     /// The time.
     pub clock: Clock,
