@@ -16,7 +16,7 @@ use crate::roots::record_shape;
 use crate::server::Server;
 use crate::shape::Shape;
 use crate::status::Mode;
-use crate::stream::{segments_at_most, segments_needed};
+use crate::stream::{batch_besides, segments_at_most, segments_needed};
 use crate::survey::Surveys;
 use crate::trust::Trust;
 
@@ -144,7 +144,7 @@ pub(crate) fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> 
     let fits = |blocks: u64| {
         u32::try_from(blocks).is_ok_and(|blocks| {
             let most = segments_at_most(shape, blocks);
-            segments_needed(shape, blocks, most) <= usable
+            segments_needed(shape, blocks, most).saturating_add(batch_besides(shape)) <= usable
         })
     };
     // The most that fits, by halving: more blocks never need fewer segments.

@@ -35,7 +35,7 @@ use crate::head::Head;
 use crate::layout::{RawHead, count32};
 use crate::segments::State;
 use crate::server::Server;
-use crate::stream::{batch, changes_of_segments, map_segments, segments_with};
+use crate::stream::{batch_besides, batch_least, changes_of_segments, map_segments, segments_with};
 
 /// Free segments kept where a commit costs pages.
 const BATCHED_LEAST: u32 = 2;
@@ -112,14 +112,29 @@ impl Server<'_> {
     /// beside their writes keeps, as far as the chip has more than it needs.
     pub(crate) fn ahead(&self) -> (u32, u32) {
         let free = self.log.policies.wear.free() + count32(self.log.waiting.for_commit(&self.log.segments));
-        let wanted = AHEAD.min(self.log.unneeded().saturating_sub(self.log.kept_besides()));
+        let wanted = AHEAD.min(self.to_spare().saturating_sub(self.batch_besides()));
         (free.saturating_sub(self.kept_to_open()), wanted)
+    }
+
+    /// Segments that the chip has beyond those that the disk needs and those kept for failures.
+    fn to_spare(&self) -> u32 {
+        self.log.unneeded().saturating_sub(self.log.kept_besides())
+    }
+
+    /// Cleaned segments that wait for one commit beyond the least, as far as there are as many to spare.
+    fn batch_besides(&self) -> u32 {
+        batch_besides(&self.log.shape).min(self.to_spare())
+    }
+
+    /// Cleaned segments that may wait for one commit together.
+    fn batch(&self) -> u32 {
+        batch_least(&self.log.shape) + self.batch_besides()
     }
 
     /// Free segments of which none is opened for users.
     fn kept_to_open(&self) -> u32 {
         // Where a commit costs pages several segments are cleaned for one.
-        self.kept() + batch(&self.log.shape).saturating_sub(1)
+        self.kept() + self.batch().saturating_sub(1)
     }
 
     /// Free segments that idle time brings the disk to: enough for a burst of a tenth of its blocks. Half of those that
@@ -129,7 +144,7 @@ impl Server<'_> {
             u32::try_from(blocks.div_ceil(self.log.shape.capacity().into())).unwrap_or(u32::MAX)
         };
         let heads = u32::from(self.log.policies.placement.classes());
-        let least = self.kept() + batch(&self.log.shape) + 1;
+        let least = self.kept() + self.batch() + 1;
         let taken =
             in_segments(self.map.table.live()) + map_segments(&self.log.shape, self.map.table.len()) + heads;
         let dead = self.log.segments.usable().saturating_sub(taken.saturating_add(least));
@@ -161,7 +176,7 @@ impl Server<'_> {
     /// The next step before a user's block is written to a head, which may be open. If steps were in vain, for a commit
     /// cost all that cleaning won, more is cleaned for one.
     pub(crate) fn next_for_user(&self, is_open: bool, in_vain: bool) -> Next {
-        let (batch, free) = (batch(&self.log.shape), self.log.policies.wear.free());
+        let (batch, free) = (self.batch(), self.log.policies.wear.free());
         // Segments with trims wait for a checkpoint, which needs free ones itself.
         let waiting = u32::try_from(self.log.waiting.held()).unwrap_or(u32::MAX);
         let for_commit = self.log.waiting.for_commit(&self.log.segments);

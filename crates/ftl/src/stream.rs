@@ -84,26 +84,27 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
     // If a commit costs pages, more must be cleaned: summaries, a page that is not full, and pages passed over in the
     // heads that took the copies. Each segment cleaned counts as if each head took some from it.
     let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
-    let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch(shape) + 1) } else { 0 };
+    let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch_least(shape) + 1) } else { 0 };
     let commit = commit + passed * shape.slots;
     let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
     let map = map_segments(shape, logical_blocks);
-    data.saturating_add(2 * checkpoint_most).saturating_add(map + SPARE_LEAST + batch(shape))
+    data.saturating_add(2 * checkpoint_most).saturating_add(map + SPARE_LEAST + batch_least(shape))
 }
 
 /// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
 const HEADS_COPIED_TO: u32 = 8;
 
-/// The least and the most of [`batch`].
+/// Cleaned segments that wait for one commit together where commits cost pages: the least, and the most.
 const BATCH: [u32; 2] = [3, 12];
 /// One in so many segments waits, between these.
 const BATCH_SHARE: u32 = 256;
 
-/// Cleaned segments that may wait for one commit together: more where each commit writes a summary in every head.
-pub(crate) fn batch(shape: &Shape) -> u32 {
-    match (shape.is_batched(), shape.tagged) {
-        (false, _) => 0,
-        (true, true) => BATCH[0],
-        (true, false) => (shape.blocks / BATCH_SHARE).clamp(BATCH[0], BATCH[1]),
-    }
+/// Cleaned segments that wait for one commit however little the chip has to spare.
+pub(crate) fn batch_least(shape: &Shape) -> u32 {
+    if shape.is_batched() { BATCH[0] } else { 0 }
+}
+
+/// Those that a new disk leaves room for beyond these: a commit that writes a summary in every head is worth more.
+pub(crate) fn batch_besides(shape: &Shape) -> u32 {
+    if shape.tagged { 0 } else { (shape.blocks / BATCH_SHARE).clamp(BATCH[0], BATCH[1]) - BATCH[0] }
 }

@@ -9,7 +9,7 @@
 use crate::common::{CASES, Case, Model, chip_of, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, FtlError, OpenOptions, create};
 use pumice_knobs::FTL_SPACE;
-use pumice_media::{BlockDevice, BlockError, ChipSpec, CutMode, Lba, SimChip, chips};
+use pumice_media::{BlockDevice, BlockError, ChipSpec, CutMode, Lba, Rate, SimChip, chips};
 
 /// Blocks of a chip.
 const BLOCKS: u64 = 40;
@@ -175,14 +175,28 @@ fn no_number_of_cuts_takes_room_away() {
 /// Where many cleaned segments wait for one commit.
 #[test]
 fn nor_where_many_segments_wait() {
-    let chip = ChipSpec::named("k9s1208").unwrap();
-    let spec = chip.clone().with_size(3072 * chip.geometry().block_bytes()).unwrap();
     let seeds = FTL_SPACE.seeds(0..1);
-    for seed in seeds.clone() {
-        survive("many", seed);
-        play(&spec, seed);
+    seeds.clone().for_each(|seed| survive("many", seed));
+    FTL_SPACE.ran(seeds.clone(), seeds.end - seeds.start);
+}
+
+/// A disk as large as such a chip allows goes on while segments fail: fewer wait for one commit.
+#[test]
+fn nor_of_failing_segments_where_many_wait() {
+    let mut chip = Case::chip_of("many", 1000, &policies("greedy", "m1", "none"));
+    chip.faults_mut().erase_fail_rate = Some(Rate { per_billion: 1_000_000, seed: 4 });
+    let mut disk = start(chip);
+    let (blocks, mut rng) = (disk.blocks(), fastrand::Rng::with_seed(4));
+    let bytes = vec![1; disk.block_bytes() as usize];
+    (0..blocks).for_each(|lba| disk.write(Lba(lba), &bytes).unwrap());
+    // The last segments before the end are kept for those that fail at a time.
+    while disk.info().bad_segments < 6 {
+        disk.write(Lba(rng.u64(..blocks)), &bytes).unwrap();
     }
-    FTL_SPACE.ran(seeds.clone(), 2 * (seeds.end - seeds.start));
+    let mut chip = disk.close().unwrap();
+    chip.faults_mut().erase_fail_rate = None;
+    let mut disk = start(chip);
+    (0..2 * blocks).for_each(|_| disk.write(Lba(rng.u64(..blocks)), &bytes).unwrap());
 }
 
 /// A seed that failed once: blocks were counted off that a segment had held before it was erased.
