@@ -10,6 +10,7 @@ use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::head::Head;
 use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
+use crate::line::Lines;
 use crate::record::Record;
 use crate::segments::State;
 use crate::server::Server;
@@ -171,20 +172,23 @@ impl Server<'_> {
         debug_assert!(self.is_covered(), "no room for a checkpoint");
         self.make_room(self.wanted())?;
         let mut blocks = Vec::new();
+        // Erases change their lines.
         loop {
-            let wanted = self.parts_wanted(self.map.table.changes_bytes() as u64);
-            if blocks.len() == wanted as usize {
+            let wanted = self.parts_now();
+            if blocks.len() >= wanted as usize {
                 return Ok(blocks);
             }
-            if let Some(block) = self.log.take_free(&mut self.map, 0)? {
-                self.log.segments.change(block, |segment| segment.state = State::Checkpoint);
-                blocks.push(block);
-                continue;
-            }
-            // Erases failed.
-            self.log.give_back(core::mem::take(&mut blocks));
-            if !self.make_room(wanted)? {
-                return Err(FtlError::WornOut);
+            while blocks.len() < wanted as usize {
+                if let Some(block) = self.log.take_free(&mut self.map, 0)? {
+                    self.log.segments.change(block, |segment| segment.state = State::Checkpoint);
+                    blocks.push(block);
+                    continue;
+                }
+                // Erases failed.
+                self.log.give_back(core::mem::take(&mut blocks));
+                if !self.make_room(wanted)? {
+                    return Err(FtlError::WornOut);
+                }
             }
         }
     }
@@ -264,8 +268,11 @@ impl Server<'_> {
         for changes in self.map.table.encode_changes() {
             writer.put(&changes)?;
         }
+        let (mut lines, mut line) = (Lines::at(self.log.clock), Vec::new());
         for (_, segment) in self.log.segments.iter() {
-            writer.put(&segment.encode())?;
+            line.clear();
+            lines.put(segment, &mut line);
+            writer.put(&line)?;
         }
         writer.finish()
     }

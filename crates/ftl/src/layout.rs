@@ -6,11 +6,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM2");
 /// Starts a checkpoint.
-pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP4");
+pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP5");
 /// Starts a leaf of the translation table, and the page that is parity over some of them.
 pub(crate) const LEAF_MAGIC: u32 = u32::from_le_bytes(*b"MAP1");
 pub(crate) const LEAF_PARITY_MAGIC: u32 = u32::from_le_bytes(*b"MAPX");
@@ -271,17 +271,3 @@ pub(crate) const UNSETTLED: u16 = 1 << 15;
 
 /// A count of changes that says that all entries of the leaf follow.
 pub(crate) const ALL_ENTRIES: u32 = u32::MAX;
-
-raw! {
-    /// A line of the lookup table.
-    RawSegment, 24 => {
-        erases: U32,
-        opened: U32,
-        sealed: U32,
-        changed: U32,
-        state: u8,
-        class: u8,
-        used: [u8; 2],
-        valid: U32,
-    }
-}

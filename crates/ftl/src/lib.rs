@@ -51,6 +51,7 @@ mod info;
 mod layout;
 mod leaf;
 mod leaves;
+mod line;
 mod listed;
 mod load;
 mod log;

@@ -12,14 +12,14 @@ use crate::error::Result;
 use crate::flash::Flash;
 use crate::head::Head;
 use crate::layout::{
-    ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawSegment,
-    RawState,
+    ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawState,
 };
 use crate::leaf::Change;
 use crate::log::Log;
 use crate::map_log::MapLog;
 use crate::record::Record;
-use crate::segments::{Segment, State};
+use crate::line::Lines;
+use crate::segments::{Segment, Segments, State};
 use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
 use crate::stream::part_bytes;
@@ -64,6 +64,11 @@ impl<'a, 'c> Reader<'a, 'c> {
             out = later;
         }
         Ok(true)
+    }
+
+    fn byte(&mut self) -> Result<Option<u8>> {
+        let mut byte = [0];
+        Ok(self.fill(&mut byte)?.then_some(byte[0]))
     }
 
     fn next_page(&mut self) -> Result<bool> {
@@ -160,9 +165,7 @@ impl Server<'_> {
         for (slot, head) in loaded.heads {
             self.log.heads.put(usize::from(slot), head);
         }
-        for (block, segment) in (0..).zip(loaded.segments) {
-            self.log.segments.change(block, |line| *line = segment);
-        }
+        self.log.segments = loaded.segments;
         self.log.segments.set_failures(loaded.state.failures.get());
         self.log.patrol = Patrol::resume(Rounds {
             began: loaded.state.patrol_began.get(),
@@ -201,7 +204,7 @@ impl Server<'_> {
 struct Loaded {
     state: RawState,
     heads: Vec<(u8, Head)>,
-    segments: Vec<Segment>,
+    segments: Segments,
 }
 
 impl Loaded {
@@ -235,18 +238,17 @@ impl Loaded {
                 return Ok(None);
             }
         }
-        let mut segments = Vec::with_capacity(shape.blocks as usize);
-        for _ in 0..shape.blocks {
-            let Some(bytes) = reader.take(size_of::<RawSegment>())? else { return Ok(None) };
-            let Some(segment) = Segment::decode(&bytes) else { return Ok(None) };
-            segments.push(segment);
+        let (mut segments, mut lines) = (Segments::new(shape.blocks), Lines::at(state.clock.get()));
+        for block in 0..shape.blocks {
+            let Some(segment) = lines.take(&mut || reader.byte())? else { return Ok(None) };
+            segments.change(block, |line| *line = segment);
         }
         Ok(Some(Loaded { state, heads, segments }))
     }
 
     /// True if everything fits together and the chip.
     fn is_sound(&self, shape: &Shape, table: &Table, checkpoint: &[u32]) -> bool {
-        let state = |block: u32| self.segments.get(block as usize).map(|segment| segment.state);
+        let state = |block: u32| self.state_of(shape, block);
         let holds = |addr: Addr| {
             let is_nowhere = addr.is_none() || addr == Addr::LOST;
             is_nowhere || state(shape.place(addr).0.block).is_some_and(|s| s.holds_data() || s == State::Bad)
@@ -259,27 +261,30 @@ impl Loaded {
                 && head.covered <= head.index
                 && head.contents.sequences.last().is_none_or(|last| *last < self.state.sequence.get())
         };
-        let anchors = ANCHOR_BLOCKS as usize;
-        let own = |at: usize| at < anchors;
-        let is_placed = |(at, segment): (usize, &Segment)| match segment.state {
-            State::Anchor => own(at),
+        let own = |block: u32| block < ANCHOR_BLOCKS;
+        let is_placed = |(block, segment): (u32, &Segment)| match segment.state {
+            State::Anchor => own(block),
             State::Bad => true,
-            _ => !own(at) && u32::from(segment.used) <= shape.pages,
+            _ => !own(block) && u32::from(segment.used) <= shape.pages,
         };
-        let opens = self.segments.iter().filter(|segment| segment.state == State::Open).count();
+        let opens = self.segments.iter().filter(|(_, segment)| segment.state == State::Open).count();
         table.changes().all(holds)
             && self.heads.iter().all(|(_, head)| is_open(head))
             && open.windows(2).all(|pair| pair.first() != pair.last())
             && opens == open.len()
-            && self.segments.iter().enumerate().all(is_placed)
+            && self.segments.iter().all(is_placed)
             && checkpoint.iter().all(|block| state(*block) == Some(State::Checkpoint))
+    }
+
+    fn state_of(&self, shape: &Shape, block: u32) -> Option<State> {
+        (block < shape.blocks).then(|| self.segments.get(block).state)
     }
 
     /// True if the leaves of the table lie where leaves may.
     fn has_its_leaves(&self, shape: &Shape, table: &Table, map: &MapLog, checkpoint: &[u32]) -> bool {
         table.pages().flatten().all(|page| {
             let block = shape.medium.block_of(page);
-            let state = self.segments.get(block as usize).map(|segment| segment.state);
+            let state = self.state_of(shape, block);
             map.is_used() && state == Some(State::Checkpoint) && !checkpoint.contains(&block)
         })
     }

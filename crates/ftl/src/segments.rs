@@ -2,12 +2,9 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_cleaning::{Class, SegmentView};
-use pumice_flashlog::READS_MOST;
-use zerocopy::FromBytes;
 
-use crate::layout::RawSegment;
+use crate::line::Lines;
 
 /// The state of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +27,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    fn from_byte(byte: u8) -> Option<State> {
+    pub(crate) fn from_byte(byte: u8) -> Option<State> {
         use State::{Anchor, Bad, Checkpoint, Free, Open, Sealed, Stuck};
         [Free, Open, Sealed, Stuck, Checkpoint, Anchor, Bad].into_iter().find(|state| *state as u8 == byte)
     }
@@ -38,6 +35,11 @@ impl State {
     /// True if logical blocks may lie in it.
     pub(crate) fn holds_data(self) -> bool {
         matches!(self, State::Open | State::Sealed | State::Stuck)
+    }
+
+    /// The same, and what is bad may still hold some.
+    pub(crate) fn may_hold_data(self) -> bool {
+        self.holds_data() || self == State::Bad
     }
 
     /// True if logical blocks or a checkpoint may ever lie in it.
@@ -56,7 +58,7 @@ pub(crate) struct Segment {
     pub(crate) used: u16,
     /// It is to be emptied soon: its bits are near the limit of ECC, or it should have parity and has none.
     pub(crate) weak: bool,
-    /// Its reads since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`].
+    /// Its reads since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`](pumice_flashlog::READS_MOST).
     pub(crate) reads: u8,
     /// It holds news that no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that names the blocks of a
     /// lost page.
@@ -76,7 +78,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    const FRESH: Segment = Segment {
+    pub(crate) const FRESH: Segment = Segment {
         state: State::Free,
         class: 0,
         used: 0,
@@ -113,44 +115,7 @@ impl Segment {
             class: Class(self.class),
         }
     }
-
-    pub(crate) fn encode(&self) -> [u8; size_of::<RawSegment>()] {
-        zerocopy::transmute!(RawSegment {
-            erases: self.erases.into(),
-            opened: self.opened.into(),
-            sealed: self.sealed.into(),
-            changed: self.changed.into(),
-            state: self.state as u8 | if self.weak { WEAK } else { 0 },
-            class: self.class | self.reads << CLASS_BITS,
-            used: self.used.to_le_bytes(),
-            valid: self.valid.into(),
-        })
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Segment> {
-        let raw = RawSegment::ref_from_bytes(bytes).ok()?;
-        Some(Segment {
-            state: State::from_byte(raw.state & !WEAK)?,
-            class: raw.class & ((1 << CLASS_BITS) - 1),
-            used: u16::from_le_bytes(raw.used),
-            weak: raw.state & WEAK != 0,
-            reads: raw.class >> CLASS_BITS,
-            trims: false,
-            is_unasked: false,
-            erases: raw.erases.get(),
-            opened: raw.opened.get(),
-            sealed: raw.sealed.get(),
-            changed: raw.changed.get(),
-            valid: raw.valid.get(),
-        })
-    }
 }
-
-/// A byte of the table has the class below and the reads above.
-const CLASS_BITS: u32 = 4;
-const _: () = assert!(MAX_CLASSES == 1 << CLASS_BITS && READS_MOST < 1 << (u8::BITS - CLASS_BITS));
-/// Mark beside the state in a byte of the table: to be emptied soon.
-const WEAK: u8 = 0x80;
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -249,6 +214,17 @@ impl Segments {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);
         (0..).zip(&self.lines)
+    }
+
+    /// Bytes of the table in a checkpoint made now. Cost: a look at every line.
+    pub(crate) fn stream_bytes(&self, now: u32) -> u64 {
+        let (mut lines, mut line) = (Lines::at(now), Vec::new());
+        let bytes = self.iter().map(|(_, segment)| {
+            line.clear();
+            lines.put(segment, &mut line);
+            line.len() as u64
+        });
+        bytes.sum()
     }
 
     /// Walks over all lines so far.

@@ -1,14 +1,14 @@
 //! Free segments: how many are kept for a checkpoint, for users and for the cleaner.
 //!
-//! Neither space nor any number of power cuts ends a disk. C is the number of segments that a checkpoint takes with
-//! the heads as they are, a page more in each, and one full head more.
+//! Neither space nor any number of power cuts ends a disk. C is the number of segments that a checkpoint takes at the
+//! most with the heads as they are, a page more in each, and one full head more. Below, C free ones are 2 C - K.
 //!
 //! 1. A start writes nothing but a copy of a clean record, which needs one free segment and gives one back. It
 //!    replays in memory, and the first change makes a checkpoint. Until its record is there nothing counts that it
 //!    wrote.
-//! 2. Between two operations, and after every cut, C segments are free or wait for a commit alone. A checkpoint
-//!    takes C and gives the old ones back; its record needs none, or one that is exchanged for another before the
-//!    parts are written.
+//! 2. Between two operations, and after every cut, 2 C - K segments are free or wait for a commit alone, where the last
+//!    checkpoint holds K <= C. The next one takes K' <= C and gives K back, so that 2 C - K' are free. Its record needs
+//!    none, or one that is exchanged for another before the parts are written.
 //! 3. A user's block is written only if what lives in any one segment can be copied besides, to a further free
 //!    segment or to open heads. So a program that fails while something is cleaned still finds a place. A head is
 //!    opened for users only while C stay free.
@@ -18,9 +18,9 @@
 //!    anchor that declares the segment's pages void, before it may be erased.
 //! 5. A segment with trims is free only after a checkpoint. If it is to be cleaned and 3 does not hold, a
 //!    checkpoint is made first.
-//! 6. There is always something to clean. Take U good segments, 2 of records, K <= C of the checkpoint. If U - 2 -
-//!    K - C - 1 of them hold all logical blocks, one of the others has garbage; what lies in open heads comes free
-//!    when a head is ended early.
+//! 6. There is always something to clean. Take U good segments, 2 of records, K of the checkpoint and 2 C - K free. If
+//!    U - 2 - 2 C - 1 of them hold all logical blocks, one of the others has garbage; what lies in open heads comes
+//!    free when a head is ended early.
 //! 7. Segments that fail are each a loss that 2 and 3 survive once at a time. After the first, up to three more
 //!    segments stay free, as far as the chip has more than the disk needs.
 //! 8. The segments set apart for leaves and not yet taken stay free beside C, in 2, 3 and 4. Before the last of
@@ -35,7 +35,7 @@ use crate::head::Head;
 use crate::layout::{RawHead, count32};
 use crate::segments::State;
 use crate::server::Server;
-use crate::stream::{batch_besides, batch_least, changes_of_segments, map_segments, segments_with};
+use crate::stream::{batch_besides, batch_least, changes_of_segments, map_segments, segments_of, segments_with};
 
 /// Free segments kept where a commit costs pages.
 const BATCHED_LEAST: u32 = 2;
@@ -70,7 +70,14 @@ impl Server<'_> {
         let pages = heads().map(|head| (head.index + self.log.shape.reach) as usize).sum::<usize>()
             + self.log.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.log.shape.named_bytes();
-        segments_with(&self.log.shape, self.map.table.len(), bytes, 0) + self.map.log.untaken()
+        self.besides(segments_with(&self.log.shape, self.map.table.len(), bytes))
+    }
+
+    /// Those of the next checkpoint, which takes so many at the most, and of the leaves. One that takes more than the last
+    /// gives back, which took less than the most, leaves enough for another.
+    fn besides(&self, most: u32) -> u32 {
+        let taken = count32(self.log.recorded.record.segments.len());
+        most + most.saturating_sub(taken) + self.map.log.untaken()
     }
 
     /// True if there is room for a checkpoint that is not urgent.
@@ -202,15 +209,21 @@ impl Server<'_> {
         free >= self.wanted() as usize || failed()
     }
 
-    /// Free segments that a checkpoint of the present heads takes, with those set apart for leaves of the table.
+    /// Free segments that a checkpoint of the present heads takes at the most, with those set apart for leaves of the
+    /// table.
     pub(crate) fn wanted(&self) -> u32 {
-        self.parts_wanted(0) + self.map.log.untaken()
+        self.besides(segments_with(&self.log.shape, self.map.table.len(), self.heads_bytes()))
     }
 
-    /// Segments of its pages, for the most changes of the table, or for so many bytes of them.
-    pub(crate) fn parts_wanted(&self, changes: u64) -> u32 {
+    /// Segments of its pages if it is made now. Cost: a look at every segment.
+    pub(crate) fn parts_now(&self) -> u32 {
+        let (changes, lines) =
+            (self.map.table.changes_bytes() as u64, self.log.segments.stream_bytes(self.log.clock));
+        segments_of(&self.log.shape, self.map.table.len(), self.heads_bytes(), changes, lines)
+    }
+
+    fn heads_bytes(&self) -> usize {
         let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.log.shape.named_bytes();
-        let heads = self.log.heads.iter().map(bytes).sum();
-        segments_with(&self.log.shape, self.map.table.len(), heads, changes)
+        self.log.heads.iter().map(bytes).sum()
     }
 }

@@ -2,7 +2,8 @@
 //! in all.
 
 use crate::head::HEADS;
-use crate::layout::{RawChange, RawChanges, RawHead, RawPart, RawSegment, RawState};
+use crate::layout::{RawChange, RawChanges, RawHead, RawPart, RawState};
+use crate::line::LINE_MOST;
 use crate::shape::Shape;
 
 /// Pages of a checkpoint that hold the exclusive or of all others, so that any one of them may be lost.
@@ -20,22 +21,21 @@ pub(crate) fn part_bytes(shape: &Shape) -> usize {
 /// Segments that a checkpoint of a disk of so many blocks takes at the most.
 pub(crate) fn segments_at_most(shape: &Shape, logical_blocks: u32) -> u32 {
     let head = size_of::<RawHead>() + shape.pages as usize * shape.named_bytes();
-    segments_with(shape, logical_blocks, HEADS * head, 0)
+    segments_with(shape, logical_blocks, HEADS * head)
 }
 
-/// Segments that it takes with heads of so many bytes, and as many changes as there may be, or so many bytes of them if
-/// there are more.
-pub(crate) fn segments_with(shape: &Shape, logical_blocks: u32, heads: usize, changes: u64) -> u32 {
-    let changes = changes.max(changes_most(shape, logical_blocks));
-    let bytes = stream_bytes(shape, logical_blocks) + heads as u64 + changes;
+/// Segments that it takes at the most with heads of so many bytes.
+pub(crate) fn segments_with(shape: &Shape, logical_blocks: u32, heads: usize) -> u32 {
+    let lines = u64::from(shape.blocks) * LINE_MOST;
+    segments_of(shape, logical_blocks, heads, changes_most(shape, logical_blocks), lines)
+}
+
+/// Segments that it takes with so many bytes of heads, of changes and of lines of the lookup table.
+pub(crate) fn segments_of(shape: &Shape, logical_blocks: u32, heads: usize, changes: u64, lines: u64) -> u32 {
+    let leaves = u64::from(leaves(shape, logical_blocks)) * 4;
+    let bytes = size_of::<RawState>() as u64 + leaves + heads as u64 + changes + lines;
     let pages = bytes.div_ceil(part_bytes(shape) as u64) + PARITY_PAGES;
     u32::try_from(pages.div_ceil(u64::from(shape.pages))).unwrap_or(u32::MAX)
-}
-
-/// Bytes of a checkpoint without its heads and changes.
-fn stream_bytes(shape: &Shape, logical_blocks: u32) -> u64 {
-    let segments = u64::from(shape.blocks) * size_of::<RawSegment>() as u64;
-    size_of::<RawState>() as u64 + u64::from(leaves(shape, logical_blocks)) * 4 + segments
 }
 
 /// Leaves of the translation table.

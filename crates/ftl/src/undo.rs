@@ -90,6 +90,10 @@ impl Server<'_> {
                 continue;
             }
             let addr = self.map.addr(&mut self.log, lba)?;
+            // What the checkpoint found in it has no original.
+            if self.log.shape.segment_of(addr) == Some(last.block) {
+                return Ok(false);
+            }
             if entry.is_none_or(|entry| entry.lba != lba) || self.log.entry_at(addr)?.as_ref() != entry {
                 return Ok(false);
             }
