@@ -9,7 +9,7 @@ use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_flashlog::READS_MOST;
 
 use crate::error::Result;
-use crate::segments::{Segment, State};
+use crate::segments::{Segment, Segments, State};
 
 /// Bytes of a line at the most.
 pub(crate) const LINE_MOST: u64 = 20;
@@ -99,6 +99,17 @@ impl Lines {
         }
         Ok(Some(segment))
     }
+}
+
+/// Bytes of the lookup table in a checkpoint made now. Cost: a look at every line.
+pub(crate) fn bytes_of(segments: &Segments, now: u32) -> u64 {
+    let (mut lines, mut line) = (Lines::at(now), Vec::new());
+    let bytes = segments.iter().map(|(_, segment)| {
+        line.clear();
+        lines.put(segment, &mut line);
+        line.len() as u64
+    });
+    bytes.sum()
 }
 
 /// A number in one byte, or in five.

@@ -4,8 +4,6 @@ use alloc::{vec, vec::Vec};
 
 use pumice_cleaning::{Class, SegmentView};
 
-use crate::line::Lines;
-
 /// The state of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -214,17 +212,6 @@ impl Segments {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);
         (0..).zip(&self.lines)
-    }
-
-    /// Bytes of the table in a checkpoint made now. Cost: a look at every line.
-    pub(crate) fn stream_bytes(&self, now: u32) -> u64 {
-        let (mut lines, mut line) = (Lines::at(now), Vec::new());
-        let bytes = self.iter().map(|(_, segment)| {
-            line.clear();
-            lines.put(segment, &mut line);
-            line.len() as u64
-        });
-        bytes.sum()
     }
 
     /// Walks over all lines so far.

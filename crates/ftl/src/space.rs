@@ -33,6 +33,7 @@
 
 use crate::head::Head;
 use crate::layout::{RawHead, count32};
+use crate::line::bytes_of;
 use crate::segments::State;
 use crate::server::Server;
 use crate::stream::{batch_besides, batch_least, changes_of_segments, map_segments, segments_of, segments_with};
@@ -217,8 +218,8 @@ impl Server<'_> {
 
     /// Segments of its pages if it is made now. Cost: a look at every segment.
     pub(crate) fn parts_now(&self) -> u32 {
-        let (changes, lines) =
-            (self.map.table.changes_bytes() as u64, self.log.segments.stream_bytes(self.log.clock));
+        let changes = self.map.table.changes_bytes() as u64;
+        let lines = bytes_of(&self.log.segments, self.log.clock);
         segments_of(&self.log.shape, self.map.table.len(), self.heads_bytes(), changes, lines)
     }
 
