@@ -51,7 +51,13 @@ const STORE: (u32, u32, u32) = (2048, 256, 445_645);
 
 fn greedy(hot: u32) -> f64 {
     let (segments, pages, logical) = STORE;
-    speed(Params::new(segments, pages, logical), ByChange::new(Greedy, segments, pages), OneLog, hot, 40_000_000)
+    speed(
+        Params::new(segments, pages, logical),
+        ByChange::new(Greedy, segments, pages),
+        OneLog,
+        hot,
+        40_000_000,
+    )
 }
 
 fn default(hot: u32) -> f64 {

@@ -105,7 +105,7 @@ pub(crate) fn examine<'c>(
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<Checked<'c>> {
     let Sought { mut ftl, mut found, record, is_adrift, named, .. } = seek(nand, uuid)?;
-    debug_assert!(ftl.log.status.mode == Mode::ReadOnly, "a check writes nothing");
+    debug_assert!(ftl.log.status.mode() == Mode::ReadOnly, "a check writes nothing");
     let is_recorded = record.is_some();
     let known = record.clone();
     let replayed = ftl.replay_since(record, false, Trust::LOOK)?;

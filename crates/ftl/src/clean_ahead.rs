@@ -16,7 +16,7 @@ impl Server<'_> {
             .cleaner
             .idle
             .note_changes(self.log.status.counters.user_writes + self.log.status.counters.trimmed);
-        if self.log.status.mode != Mode::Dirty || self.log.cleaner.idle.is_done() {
+        if self.log.status.mode() != Mode::Dirty || self.log.cleaner.idle.is_done() {
             return Ok(false);
         }
         let is_left = self.step_ahead()?;

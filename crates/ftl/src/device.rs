@@ -73,7 +73,7 @@ impl Server<'_> {
     }
 
     fn sync(&mut self) -> Result<()> {
-        match self.log.status.mode {
+        match self.log.status.mode() {
             Mode::Dirty | Mode::WornOut => {
                 self.room_for_trims()?;
                 self.commit()?;

@@ -114,7 +114,7 @@ impl Log<'_> {
     /// The result of a step that a full chip may have kept from its end: `None` if it did.
     pub(crate) fn unless_full<T>(&self, done: Result<T>) -> Result<Option<T>> {
         match done {
-            Err(FtlError::WornOut) if self.status.mode == Mode::Dirty => Ok(None),
+            Err(FtlError::WornOut) if self.status.mode() == Mode::Dirty => Ok(None),
             done => done.map(Some),
         }
     }
@@ -125,10 +125,10 @@ impl Log<'_> {
         let needed = segments_needed(&self.shape, self.logical_blocks(), self.checkpoint_most());
         let first = self.segments.usable().saturating_add(self.segments.failures());
         let needed = needed + first.saturating_sub(needed).min(FAILURES_MOST);
-        let is_written = matches!(self.status.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
+        let is_written = matches!(self.status.mode(), Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
         let is_over = self.segments.usable() < needed || self.recorded.roots.are_at_last_block();
         if is_over && is_written {
-            self.status.mode = Mode::WornOut;
+            self.status.wear_out();
         }
     }
 

@@ -98,7 +98,7 @@ impl Server<'_> {
                 .as_ref()
                 .map_or_else(Vec::new, |doubted| doubted.lbas.clone()),
             missing: self.log.aftermath.missing,
-            worn_out: self.log.status.mode == Mode::WornOut,
+            worn_out: self.log.status.mode() == Mode::WornOut,
             block_bytes: self.log.shape.block_bytes,
             logical_blocks: self.map.table.len(),
             stored_blocks: self.stored_blocks(),

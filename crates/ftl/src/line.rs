@@ -202,7 +202,8 @@ mod tests {
             for (one, other) in segments.iter().zip(&back) {
                 let exact = |segment: &Segment| Segment { opened: 0, sealed: 0, changed: 0, ..*segment };
                 assert_eq!(exact(one), exact(other));
-                for (a, b) in [(one.opened, other.opened), (one.sealed, other.sealed), (one.changed, other.changed)]
+                for (a, b) in
+                    [(one.opened, other.opened), (one.sealed, other.sealed), (one.changed, other.changed)]
                 {
                     let (a, b) = (now.wrapping_sub(a), now.wrapping_sub(b));
                     assert!(a.abs_diff(b) <= a / 16, "{a} became {b}");
@@ -225,7 +226,8 @@ mod tests {
     #[test]
     fn a_sealed_segment_takes_six_bytes_and_a_free_one_three() {
         let sealed = Segment { state: State::Sealed, used: 64, valid: 30, erases: 1000, ..Segment::FRESH };
-        let line = |more: &[Segment]| put(&[&[sealed], more].concat(), 9000).len() - put(&[sealed], 9000).len();
+        let line =
+            |more: &[Segment]| put(&[&[sealed], more].concat(), 9000).len() - put(&[sealed], 9000).len();
         assert_eq!(line(&[Segment { erases: 1020, class: 5, ..sealed }]), 6);
         assert_eq!(line(&[Segment { erases: 990, ..Segment::FRESH }]), 3);
         // A checkpoint takes free segments when its size is known.

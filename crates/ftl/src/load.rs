@@ -15,10 +15,10 @@ use crate::layout::{
     ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawState,
 };
 use crate::leaf::Change;
+use crate::line::Lines;
 use crate::log::Log;
 use crate::map_log::MapLog;
 use crate::record::Record;
-use crate::line::Lines;
 use crate::segments::{Segment, Segments, State};
 use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};

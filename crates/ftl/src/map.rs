@@ -119,7 +119,7 @@ impl Map {
             let Some(block) = log.shape.segment_of(was) else { continue };
             log.policies.selector.invalidated(block, log.clock);
             let segment = log.segments.get(block);
-            if log.status.mode == Mode::Dirty && segment.state == State::Stuck && segment.valid == 0 {
+            if log.status.mode() == Mode::Dirty && segment.state == State::Stuck && segment.valid == 0 {
                 log.free(block);
             }
         }

@@ -127,7 +127,7 @@ pub fn create(
         Server::assemble(Flash::new(AnyChip::lend(nand), shape), shape, identity, blank, CACHE_BYTES);
     ftl.log.segments = segments;
     ftl.log.segments.set_failures(0);
-    ftl.log.status.mode = Mode::Dirty;
+    ftl.log.status.begin_changes();
     ftl.log.hand_out();
     ftl.write_checkpoint(true)?;
     ftl.log.flash.medium.flush()?;
@@ -200,8 +200,11 @@ impl<'c> Server<'c> {
         ftl.hold_freed(freed);
         ftl.hold_freed(replayed.listed);
         ftl.log.segments.hold(replayed.tellers);
-        ftl.log.status.mode =
-            if ftl.log.status.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
+        ftl.log.status.serve(if ftl.log.status.start == Start::Checkpoint {
+            Mode::Clean
+        } else {
+            Mode::Replayed { undone }
+        });
         for head in ftl.log.heads.iter() {
             ftl.log.recorded.listed.add(head.block, head.covered);
         }
@@ -209,12 +212,12 @@ impl<'c> Server<'c> {
         ftl.log.check_wear();
         if ftl.log.policies.wear.free() == 0 || !ftl.is_covered() {
             // So many segments failed at a time that nothing can be cleaned any more, or somebody else wrote this.
-            ftl.log.status.mode = Mode::WornOut;
+            ftl.log.status.wear_out();
         }
         if let Some(missing) = ftl.log.aftermath.missing {
-            ftl.log.status.mode = Mode::Missing(missing);
+            ftl.log.status.miss(missing);
         }
-        if ftl.log.status.mode == Mode::Clean
+        if ftl.log.status.mode() == Mode::Clean
             && !ftl.log.recorded.roots.is_whole()
             && ftl.log.policies.wear.free() > 0
         {
@@ -243,7 +246,7 @@ impl<'c> Server<'c> {
     /// Ends the server: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub(crate) fn close(mut self) -> Result<AnyChip<'c>> {
         self.log.note_weak();
-        match self.log.status.mode {
+        match self.log.status.mode() {
             Mode::Clean if self.log.patrol.has_news() => self.write_checkpoint(true)?,
             Mode::Dirty => {
                 self.room_for_trims()?;

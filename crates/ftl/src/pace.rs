@@ -129,7 +129,7 @@ impl Server<'_> {
         if self.log.recorded.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;
         }
-        debug_assert!(self.log.status.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
+        debug_assert!(self.log.status.mode() != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
         Ok(())
     }
 }

@@ -79,7 +79,8 @@ impl Server<'_> {
         }
         self.patrol_pages(&mut Pass::default())?;
         // In the last free segment a program could fail: the next change saves it.
-        let has_spare = self.log.status.mode != Mode::Clean || self.log.policies.wear.free() > self.wanted();
+        let has_spare =
+            self.log.status.mode() != Mode::Clean || self.log.policies.wear.free() > self.wanted();
         if has_spare && self.log.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
@@ -148,11 +149,11 @@ impl Server<'_> {
 
     /// Makes a checkpoint for the patrol's place.
     fn save_patrol(&mut self) -> Result<()> {
-        if let Mode::Replayed { .. } = self.log.status.mode {
+        if let Mode::Replayed { .. } = self.log.status.mode() {
             // The first change makes one.
             return self.admit_write();
         }
-        self.write_checkpoint(self.log.status.mode == Mode::Clean)
+        self.write_checkpoint(self.log.status.mode() == Mode::Clean)
     }
 
     /// Reads the next pages of the pass.

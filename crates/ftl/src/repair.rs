@@ -17,7 +17,6 @@ use crate::replaying::Replayed;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::Addr;
-use crate::status::Mode;
 use crate::survey::Surveys;
 use crate::trust::{Sure, Trust};
 
@@ -137,7 +136,7 @@ impl Server<'_> {
 
     /// Writes a checkpoint with new roots, and moves blocks out of segments with wrong headers.
     fn write_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
-        self.log.status.mode = Mode::Dirty;
+        self.log.status.begin_changes();
         self.log.hand_out();
         if undone {
             self.write_void()?;

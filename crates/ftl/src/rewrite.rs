@@ -16,11 +16,11 @@ const VICTIMS: usize = 8;
 impl Server<'_> {
     /// Refuses impossible writes, and has the record say that more follows.
     pub(crate) fn admit_write(&mut self) -> Result<()> {
-        match self.log.status.mode {
+        match self.log.status.mode() {
             Mode::Dirty => Ok(()),
             Mode::Clean => {
                 self.write_record(false)?;
-                self.log.status.mode = Mode::Dirty;
+                self.log.status.begin_changes();
                 Ok(())
             }
             Mode::Replayed { undone } => self.checkpoint_replayed(undone, false),
@@ -33,7 +33,7 @@ impl Server<'_> {
 
     /// Makes the checkpoint of the first change after a power cut; no other write goes before it.
     pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
-        self.log.status.mode = Mode::Dirty;
+        self.log.status.begin_changes();
         if self.log.shape.is_paired() {
             // No page has this number: a start looks at the next one's record of the page before, which is none.
             self.log.flash.medium.next_seq();
@@ -43,7 +43,7 @@ impl Server<'_> {
         }
         let done = self.checkpoint_unsure(clean);
         if done == Err(FtlError::WornOut) {
-            self.log.status.mode = Mode::WornOut;
+            self.log.status.wear_out();
         }
         done
     }

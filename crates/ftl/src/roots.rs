@@ -57,7 +57,7 @@ impl Server<'_> {
     fn take_for_record(&mut self) -> Result<u32> {
         loop {
             // In a clean state the record on the chip says that nothing follows it.
-            let has_moved = self.log.status.mode == Mode::Dirty && self.make_room(1)?;
+            let has_moved = self.log.status.mode() == Mode::Dirty && self.make_room(1)?;
             self.log.recorded.record.clean &= !has_moved;
             if self.log.policies.wear.free() == 0 {
                 return Err(FtlError::WornOut);
@@ -143,7 +143,7 @@ impl Server<'_> {
     /// Has the record list the segments that a commit wrote to, and that nothing elsewhere tells, if there is room for it.
     pub(crate) fn record_untold(&mut self) -> Result<()> {
         if self.log.shape.tagged
-            || self.log.status.mode != Mode::Dirty
+            || self.log.status.mode() != Mode::Dirty
             || self.log.recorded.opened.is_recording()
             || !self.log.recorded.listed.is_untold()
         {
@@ -185,7 +185,7 @@ impl Server<'_> {
                 Ok(())
             }
             Err(FtlError::WornOut) => {
-                self.log.status.mode = Mode::WornOut;
+                self.log.status.wear_out();
                 Err(FtlError::WornOut)
             }
             Err(FtlError::Chip(error)) => self.log.status.fail(error),

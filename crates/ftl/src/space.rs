@@ -36,13 +36,18 @@ use crate::layout::{RawHead, count32};
 use crate::line::bytes_of;
 use crate::segments::State;
 use crate::server::Server;
-use crate::stream::{batch_besides, batch_least, changes_of_segments, map_segments, segments_of, segments_with};
+use crate::stream::{
+    batch_besides, batch_least, changes_of_segments, map_segments, segments_of, segments_with,
+};
 
 /// Free segments kept where a commit costs pages.
 const BATCHED_LEAST: u32 = 2;
 
 /// Segments that are opened between two checkpoints at the least.
 const OPENED_LEAST: u32 = 32;
+
+/// Pages that a start may have to read for each page of the checkpoint: checkpoints take a fiftieth of all programs.
+const READ_FOR_PAGE: u32 = 50;
 
 /// Free segments that cleaning beside the writes of users keeps ready for their heads.
 const AHEAD: u32 = 2;
@@ -97,7 +102,9 @@ impl Server<'_> {
         };
         let opened = within.min(most).max(OPENED_LEAST);
         if self.log.shape.tagged {
-            return opened;
+            // Without summaries a start reads all their pages.
+            let read = self.log.recorded.record.pages * READ_FOR_PAGE / self.log.shape.pages;
+            return if self.log.shape.summaries > 0 { opened } else { opened.min(read).max(OPENED_LEAST) };
         }
         // Summaries have to list them, and the heads.
         let (room, heads) = (self.log.shape.listed_most(), u32::from(self.log.policies.placement.classes()));

@@ -29,7 +29,7 @@ pub(crate) enum Mode {
 
 /// The state, the kind of the start, and the counters.
 pub(crate) struct Status {
-    pub(crate) mode: Mode,
+    mode: Mode,
     pub(crate) start: Start,
     pub(crate) counters: Counters,
 }
@@ -38,6 +38,31 @@ impl Status {
     /// A server that was not started yet.
     pub(crate) fn new() -> Status {
         Status { mode: Mode::ReadOnly, start: Start::Checkpoint, counters: Counters::default() }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The state after the start.
+    pub(crate) fn serve(&mut self, mode: Mode) {
+        debug_assert!(self.mode == Mode::ReadOnly, "{:?} before a start", self.mode);
+        self.mode = mode;
+    }
+
+    /// Something is about to be written that the checkpoint does not know.
+    pub(crate) fn begin_changes(&mut self) {
+        self.mode = Mode::Dirty;
+    }
+
+    /// The end of the chip's life.
+    pub(crate) fn wear_out(&mut self) {
+        self.mode = Mode::WornOut;
+    }
+
+    /// Pages turned out missing.
+    pub(crate) fn miss(&mut self, missing: Missing) {
+        self.mode = Mode::Missing(missing);
     }
 
     /// True if the disk can be written.

@@ -84,7 +84,8 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
     // If a commit costs pages, more must be cleaned: summaries, a page that is not full, and pages passed over in the
     // heads that took the copies. Each segment cleaned counts as if each head took some from it.
     let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
-    let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch_least(shape) + 1) } else { 0 };
+    let passed =
+        if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch_least(shape) + 1) } else { 0 };
     let commit = commit + passed * shape.slots;
     let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
     let map = map_segments(shape, logical_blocks);

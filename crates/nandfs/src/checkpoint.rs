@@ -88,7 +88,7 @@ impl Volume<'_> {
         self.log.pages.add_to_window(&fresh);
         self.log.pages.start_epoch();
         self.log.reach.begin();
-        self.files.pending.clear();
+        self.files.settle();
         self.names.clear();
         self.files.nodes.checkpointed();
         self.log.recorded.set_clean(clean);

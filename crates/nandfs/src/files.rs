@@ -24,9 +24,9 @@ pub(crate) struct Files {
     pub(crate) packer: Packer,
     /// Blocks of files and directories, mapped or reserved.
     pub(crate) data_blocks: u64,
-    pub(crate) pending: HashMap<u32, Pending>,
+    pending: HashMap<u32, Pending>,
     /// Inodes kept alive, with how often.
-    pub(crate) held: HashMap<u32, u32>,
+    held: HashMap<u32, u32>,
     /// Promises of fsync that recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
@@ -76,6 +76,54 @@ impl Files {
     /// Notes a change of an inode for fsync.
     pub(crate) fn pend(&mut self, ino: u32) -> &mut Pending {
         self.pending.entry(ino).or_default()
+    }
+
+    /// The changes of an inode for fsync, if there are any.
+    pub(crate) fn pending(&self, ino: u32) -> Option<Pending> {
+        self.pending.get(&ino).copied()
+    }
+
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Forgets the changes of an inode that is gone.
+    pub(crate) fn forget(&mut self, ino: u32) {
+        self.pending.remove(&ino);
+    }
+
+    /// A checkpoint has all changes.
+    pub(crate) fn settle(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Keeps an inode alive.
+    pub(crate) fn hold(&mut self, ino: u32) {
+        *self.held.entry(ino).or_default() += 1;
+    }
+
+    pub(crate) fn is_held(&self, ino: u32) -> bool {
+        self.held.contains_key(&ino)
+    }
+
+    /// Ends a hold of an inode; the number left, or `None` if there was none.
+    pub(crate) fn end_one_hold(&mut self, ino: u32) -> Option<u32> {
+        let count = self.held.get_mut(&ino)?;
+        *count -= 1;
+        let left = *count;
+        if left == 0 {
+            self.held.remove(&ino);
+        }
+        Some(left)
+    }
+
+    pub(crate) fn end_all_holds(&mut self) {
+        self.held.clear();
+    }
+
+    /// Bytes of memory that changes and holds take.
+    pub(crate) fn noted_memory(&self) -> usize {
+        (self.pending.len() + self.held.len()) * 16
     }
 
     /// True if there is such a node.

@@ -242,7 +242,7 @@ fn number(ino: Ino) -> Result<u32> {
 impl Volume<'_> {
     /// Takes inodes without names away and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
-        self.files.held.clear();
+        self.files.end_all_holds();
         while self.reap_orphan()? {}
         // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.log.params.shape.parity() > 0 && self.mend_one()? {}
@@ -426,7 +426,7 @@ impl<N> FileSystem for NandFs<N> {
 
     fn hold(&self, ino: Ino) -> Result<()> {
         self.see_at(ino, |volume, ino| {
-            *volume.files.held.entry(ino).or_default() += 1;
+            volume.files.hold(ino);
             Ok(())
         })
     }

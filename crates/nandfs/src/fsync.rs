@@ -75,7 +75,7 @@ impl Volume<'_> {
 
     /// The way to make an inode durable; `file` is it, unless it is a directory.
     fn way_of(&mut self, ino: u32, file: Option<u32>) -> Result<Way> {
-        if self.files.pending.get(&ino).is_some_and(|pending| pending.needs_checkpoint) {
+        if self.files.pending(ino).is_some_and(|pending| pending.needs_checkpoint) {
             return Ok(Way::Checkpoint);
         }
         let with_names = match file {
@@ -100,7 +100,7 @@ impl Volume<'_> {
     fn can_tell_names(&mut self, file: Option<u32>) -> Result<bool> {
         let mut new = 0;
         for (ino, touch) in self.names.touched() {
-            let pending = self.files.pending.get(&ino).copied().unwrap_or_default();
+            let pending = self.files.pending(ino).unwrap_or_default();
             // If the page is lost, the next one tells its names, but not how many links its directories have.
             if pending.needs_checkpoint || touch.relinked {
                 return Ok(false);
@@ -176,7 +176,7 @@ impl Volume<'_> {
     fn fsync_names(&mut self, file: Option<u32>) -> Result<()> {
         let mut whole: Vec<u32> = Vec::new();
         for (ino, touch) in self.names.touched() {
-            let logged = self.files.pending.get(&ino).is_some_and(|pending| pending.logged);
+            let logged = self.files.pending(ino).is_some_and(|pending| pending.logged);
             let is_file = self.named(ino)?.is_some_and(|inode| inode.kind != FileKind::Dir);
             if is_file && touch.made && !logged {
                 whole.push(ino);
@@ -203,7 +203,7 @@ impl Volume<'_> {
             (pending.unlogged, pending.logged) = (false, true);
         }
         for (ino, _) in self.names.touched() {
-            if self.files.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
+            if self.files.pending(ino).is_some_and(|pending| !pending.created && !pending.synced) {
                 self.files.pend(ino).synced = true;
                 self.log.reach.add(READS_TO_INODE);
             }
@@ -250,7 +250,7 @@ impl Volume<'_> {
         };
         let time = self.files.inode(&mut self.log, ino)?.mtime;
         // Writing may have found more to tell: look again.
-        let pending = self.files.pending.get(&ino).copied().unwrap_or_default();
+        let pending = self.files.pending(ino).unwrap_or_default();
         // The nodes have to tell if a full page has no room for the promise of the page before.
         if pending.unlogged || (wrote && !self.log.pages.can_commit(SYNC)) {
             self.files.pend(ino).unlogged = true;
@@ -321,7 +321,7 @@ impl Volume<'_> {
         let nids = self.files.nodes.dirty_nids(Some(ino));
         self.log.reach.add(len32(nids.len()));
         let dir = self.files.inode(&mut self.log, ino)?.parent;
-        let is_new = self.files.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
+        let is_new = self.files.pending(ino).is_some_and(|pending| pending.created && !pending.logged);
         self.log.pages.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
         nids.into_iter().try_for_each(|nid| self.log.write_node(&mut self.files, nid))
     }

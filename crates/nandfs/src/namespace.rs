@@ -121,12 +121,9 @@ impl Files {
 
     /// Ends a hold; true if it was the last of an inode without a name.
     pub(crate) fn end_hold(&mut self, log: &mut Log<'_>, ino: u32) -> Result<bool> {
-        let count = self.held.get_mut(&ino).ok_or(Errno::Stale)?;
-        *count -= 1;
-        if *count > 0 {
+        if self.end_one_hold(ino).ok_or(Errno::Stale)? > 0 {
             return Ok(false);
         }
-        self.held.remove(&ino);
         Ok(!log.status.is_read_only() && self.inode(log, ino)?.nlink == 0)
     }
 
@@ -141,7 +138,7 @@ impl Files {
             // A damaged list must not take named inodes away.
             let is_orphan = |listed: &&Listed| listed.name == orphan_name(listed.ino).as_bytes();
             let orphans = batch.iter().filter(is_orphan).map(|listed| listed.ino);
-            found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.held.contains_key(ino));
+            found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.is_held(*ino));
             self.count_bucket(ORPHANS, &mut buckets)?;
             at = next;
         }
@@ -245,7 +242,7 @@ impl Volume<'_> {
             self.relink(dir, u32::saturating_sub)?;
         }
         match gone {
-            true if self.files.held.contains_key(&ino) => {
+            true if self.files.is_held(ino) => {
                 let kind = self.files.inode(&mut self.log, ino)?.kind;
                 self.files.dir_insert(&mut self.log, (ORPHANS, orphan_name(ino).as_bytes()), (ino, kind))
             }

@@ -44,10 +44,7 @@ impl<'c> Volume<'c> {
 
     /// Memory besides the caches, in bytes.
     pub(crate) fn fixed_memory(&self) -> usize {
-        size_of::<Self>()
-            + self.log.pages.memory()
-            + self.log.blocks.memory()
-            + (self.files.pending.len() + self.files.held.len()) * 16
+        size_of::<Self>() + self.log.pages.memory() + self.log.blocks.memory() + self.files.noted_memory()
     }
 
     /// The chip, given back.
@@ -61,7 +58,7 @@ impl<'c> Volume<'c> {
             || self.files.nodes.has_ahead()
             || self.files.cache.dirty_bytes() > 0
             || self.log.pages.scan_pages() > 0
-            || !self.files.pending.is_empty()
+            || self.files.has_pending()
     }
 }
 

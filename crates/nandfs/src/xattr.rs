@@ -71,7 +71,7 @@ impl Files {
         self.destroy_hidden(log, ino)?;
         self.unmap(log, ino, 0, u64::MAX)?;
         self.remove_node(log, ino)?;
-        self.pending.remove(&ino);
+        self.forget(ino);
         Ok(())
     }
 
