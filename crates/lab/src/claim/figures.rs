@@ -49,23 +49,35 @@ impl Figures {
         &self.seeds
     }
 
-    /// One figure: of a seed, or the mean over all.
+    /// One figure: the mean over all runs, or over those of a seed and those that stand for every seed.
     #[expect(clippy::cast_precision_loss, reason = "seeds are few")]
     pub(super) fn one(&self, metric: &str, series: &str, place: &str, seed: Option<u64>) -> Option<f64> {
         let key = (metric.to_owned(), series.to_owned(), place.to_owned());
-        let cell = self.cells.get(&key)?;
-        match seed {
-            Some(seed) => {
-                let of = cell.iter().find(|(known, _)| [seed, ALWAYS].contains(known));
-                of.map(|(_, value)| *value)
-            }
-            None => Some(cell.iter().map(|(_, value)| value).sum::<f64>() / cell.len() as f64),
-        }
+        let counts = |known: u64| seed.is_none_or(|seed| [seed, ALWAYS].contains(&known));
+        let cell = self.cells.get(&key)?.iter().filter(|(known, _)| counts(*known));
+        let values: Vec<f64> = cell.map(|(_, value)| *value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// A figure for each place that has one.
     pub(super) fn row(&self, metric: &str, series: &str, seed: Option<u64>) -> Vec<(String, f64)> {
         let one = |place: &String| Some((place.clone(), self.one(metric, series, place, seed)?));
         self.places.iter().filter_map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_peer_stand_for_every_seed_by_their_mean() {
+        let mut figures = Figures::default();
+        [(ALWAYS, 1.0), (ALWAYS, 3.0)].map(|(seed, value)| figures.add("time", "peer", "at", seed, value));
+        [(1, 4.0), (2, 8.0)].map(|(seed, value)| figures.add("time", "ours", "at", seed, value));
+        let one = |series, seed| figures.one("time", series, "at", seed);
+        assert_eq!([None, Some(1), Some(2)].map(|seed| one("peer", seed)), [Some(2.0); 3]);
+        assert_eq!([None, Some(1), Some(2)].map(|seed| one("ours", seed)), [Some(6.0), Some(4.0), Some(8.0)]);
+        assert_eq!(one("ours", Some(3)), None);
     }
 }
