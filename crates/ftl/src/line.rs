@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_flashlog::READS_MOST;
 
-use crate::error::Result;
+use crate::error::FtlError;
 use crate::segments::{Segment, Segments, State};
 
 /// Bytes of a line at the most.
@@ -62,44 +62,50 @@ impl Lines {
         out.extend(times.map(|time| rounded(self.now.wrapping_sub(time))));
     }
 
-    /// The next line, from the next bytes; `None` if they end or make no sense.
-    pub(crate) fn take(&mut self, next: &mut impl FnMut() -> Result<Option<u8>>) -> Result<Option<Segment>> {
-        macro_rules! some {
-            ($value:expr) => {
-                match $value {
-                    Some(value) => value,
-                    None => return Ok(None),
-                }
-            };
-        }
-        let head = some!(next()?);
+    /// The next line, from the next bytes.
+    pub(crate) fn take(&mut self, next: &mut impl FnMut() -> Taken<u8>) -> Taken<Segment> {
+        let head = next()?;
         let code = head & PLAIN;
         let is_plain = code == PLAIN;
-        let state = if is_plain { State::Sealed } else { some!(State::from_byte(code)) };
-        let more = some!(number(next)?);
+        let state = if is_plain { Some(State::Sealed) } else { State::from_byte(code) };
+        let more = number(next)?;
         self.erases = self.erases.wrapping_add((more >> 1) ^ (more & 1).wrapping_neg());
         let mut segment = Segment {
-            state,
+            state: state.ok_or(Unread::Senseless)?,
             class: head >> CLASS,
             weak: head >> WEAK & 1 == 1,
             erases: self.erases,
             ..Segment::FRESH
         };
         if !is_plain {
-            let reads = some!(next()?);
-            segment.reads = some!(Some(reads & !HOLDS).filter(|reads| *reads <= READS_MOST));
-            if reads & HOLDS == 0 {
-                return Ok(Some(segment));
+            let reads = next()?;
+            segment.reads = reads & !HOLDS;
+            if segment.reads > READS_MOST {
+                return Err(Unread::Senseless);
             }
-            self.used = some!(number(next)?.and_then(|used| u16::try_from(used).ok()));
+            if reads & HOLDS == 0 {
+                return Ok(segment);
+            }
+            self.used = u16::try_from(number(next)?).map_err(|_| Unread::Senseless)?;
         }
-        (segment.used, segment.valid) = (self.used, some!(number(next)?));
+        (segment.used, segment.valid) = (self.used, number(next)?);
         for time in [&mut segment.opened, &mut segment.sealed, &mut segment.changed] {
-            *time = self.now.wrapping_sub(age(some!(next()?)));
+            *time = self.now.wrapping_sub(age(next()?));
         }
-        Ok(Some(segment))
+        Ok(segment)
     }
 }
+
+/// The reason that a line cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// The bytes end, or make no sense.
+    Senseless,
+    /// The chip failed.
+    Chip(FtlError),
+}
+
+pub(crate) type Taken<T> = core::result::Result<T, Unread>;
 
 /// Bytes of the lookup table in a checkpoint made now. Cost: a look at every line.
 pub(crate) fn bytes_of(segments: &Segments, now: u32) -> u64 {
@@ -123,17 +129,17 @@ fn put_number(number: u32, out: &mut Vec<u8>) {
     }
 }
 
-fn number(next: &mut impl FnMut() -> Result<Option<u8>>) -> Result<Option<u32>> {
+fn number(next: &mut impl FnMut() -> Taken<u8>) -> Taken<u32> {
     match next()? {
-        Some(LONG) => {}
-        byte => return Ok(byte.map(u32::from)),
+        LONG => {
+            let mut bytes = [0; 4];
+            for byte in &mut bytes {
+                *byte = next()?;
+            }
+            Ok(u32::from_le_bytes(bytes))
+        }
+        byte => Ok(byte.into()),
     }
-    let mut bytes = [0; 4];
-    for byte in &mut bytes {
-        let Some(found) = next()? else { return Ok(None) };
-        *byte = found;
-    }
-    Ok(Some(u32::from_le_bytes(bytes)))
 }
 
 /// Significant bits of an age below its first.
@@ -160,13 +166,15 @@ mod tests {
 
     fn taken(bytes: &[u8], now: u32, count: usize) -> Option<Vec<Segment>> {
         let (mut rest, mut lines) = (bytes.iter().copied(), Lines::at(now));
-        let mut next = || Ok(rest.next());
-        (0..count).map(|_| lines.take(&mut next).unwrap()).collect()
+        let mut next = || rest.next().ok_or(Unread::Senseless);
+        (0..count).map(|_| lines.take(&mut next).ok()).collect()
     }
 
     fn put(segments: &[Segment], now: u32) -> Vec<u8> {
         let (mut bytes, mut lines) = (Vec::new(), Lines::at(now));
-        segments.iter().for_each(|segment| lines.put(segment, &mut bytes));
+        for segment in segments {
+            lines.put(segment, &mut bytes);
+        }
         bytes
     }
 

@@ -15,7 +15,7 @@ use crate::layout::{
     ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawState,
 };
 use crate::leaf::Change;
-use crate::line::Lines;
+use crate::line::{Lines, Taken, Unread};
 use crate::log::Log;
 use crate::map_log::MapLog;
 use crate::record::Record;
@@ -66,9 +66,14 @@ impl<'a, 'c> Reader<'a, 'c> {
         Ok(true)
     }
 
-    fn byte(&mut self) -> Result<Option<u8>> {
+    /// The next byte of a line.
+    fn byte(&mut self) -> Taken<u8> {
         let mut byte = [0];
-        Ok(self.fill(&mut byte)?.then_some(byte[0]))
+        match self.fill(&mut byte) {
+            Ok(true) => Ok(byte[0]),
+            Ok(false) => Err(Unread::Senseless),
+            Err(error) => Err(Unread::Chip(error)),
+        }
     }
 
     fn next_page(&mut self) -> Result<bool> {
@@ -240,8 +245,11 @@ impl Loaded {
         }
         let (mut segments, mut lines) = (Segments::new(shape.blocks), Lines::at(state.clock.get()));
         for block in 0..shape.blocks {
-            let Some(segment) = lines.take(&mut || reader.byte())? else { return Ok(None) };
-            segments.change(block, |line| *line = segment);
+            match lines.take(&mut || reader.byte()) {
+                Ok(segment) => segments.change(block, |line| *line = segment),
+                Err(Unread::Senseless) => return Ok(None),
+                Err(Unread::Chip(error)) => return Err(error),
+            }
         }
         Ok(Some(Loaded { state, heads, segments }))
     }

@@ -73,8 +73,11 @@ mod tests {
     #[test]
     fn runs_of_a_peer_stand_for_every_seed_by_their_mean() {
         let mut figures = Figures::default();
-        [(ALWAYS, 1.0), (ALWAYS, 3.0)].map(|(seed, value)| figures.add("time", "peer", "at", seed, value));
-        [(1, 4.0), (2, 8.0)].map(|(seed, value)| figures.add("time", "ours", "at", seed, value));
+        for (series, seed, value) in
+            [("peer", ALWAYS, 1.0), ("peer", ALWAYS, 3.0), ("ours", 1, 4.0), ("ours", 2, 8.0)]
+        {
+            figures.add("time", series, "at", seed, value);
+        }
         let one = |series, seed| figures.one("time", series, "at", seed);
         assert_eq!([None, Some(1), Some(2)].map(|seed| one("peer", seed)), [Some(2.0); 3]);
         assert_eq!([None, Some(1), Some(2)].map(|seed| one("ours", seed)), [Some(6.0), Some(4.0), Some(8.0)]);
