@@ -21,7 +21,7 @@ pub struct Cell {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name; of kept figures with the day on which they were measured.
+    /// Its name; of kept figures with the last day on which they were measured.
     pub name: String,
     /// One cell for each place on the horizontal axis, where there is one.
     pub cells: Vec<Option<Cell>>,
@@ -50,10 +50,13 @@ impl Summary {
         let mut cells: BTreeMap<(usize, usize), Cell> =
             values.iter().filter_map(|(at, values)| Some((*at, Cell::over(values)?))).collect();
         let mut known_values: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
-        for known in (experiment.known)().into_iter().filter(|known| known.metric == metric) {
+        let all = (experiment.known)();
+        for known in all.iter().filter(|known| known.metric == metric) {
             // Where nothing was run there is nothing to compare.
             if summary.xs.iter().any(|x| x == known.x) {
-                let name = match known.kept {
+                // Runs of several days are one series.
+                let of_series = all.iter().filter(|other| other.series == known.series);
+                let name = match of_series.filter_map(|other| other.kept).max() {
                     Some(date) => format!("{}, {KEPT} {date}", known.series),
                     None => known.series.to_owned(),
                 };
@@ -89,7 +92,7 @@ impl Summary {
     pub fn note(&self) -> Option<String> {
         let mark = format!(", {KEPT} ");
         let has_kept = self.series.iter().any(|series| series.name.contains(&mark));
-        has_kept.then(|| format!("{KEPT}: not run here, but by `{PEERS}` on the day named"))
+        has_kept.then(|| format!("{KEPT}: not run here, but by `{PEERS}` up to the day named"))
     }
 
     /// The end of the vertical axis: a little above the highest figure, or 1 if all are nothing.
@@ -159,10 +162,12 @@ mod tests {
         let summary = Summary::new(experiment, experiment.metrics[0], &[line]);
         let names: Vec<_> = summary.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names.len(), 4, "{names:?}");
-        let ext4 = (experiment.known)().into_iter().find(|known| known.series == "ext4 (Linux 6.1)").unwrap();
-        let name = format!("{}, kept {}", ext4.series, ext4.kept.unwrap());
+        let ext4 = (experiment.known)().into_iter().filter(|known| known.series == "ext4 (Linux 6.1)");
+        let name = format!("ext4 (Linux 6.1), kept {}", ext4.filter_map(|known| known.kept).max().unwrap());
         assert!(names.contains(&name.as_str()), "{names:?}");
         assert!(names.iter().all(|name| name.contains(", kept 20")), "{names:?}");
+        let is_of_runs = |cell: &Cell| cell.range.0 < cell.range.1;
+        assert!(summary.cells().any(is_of_runs), "runs of several days are one figure with its range");
         assert!(summary.note().unwrap().contains(PEERS));
     }
 }
