@@ -10,7 +10,7 @@ use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::head::Head;
 use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
-use crate::line::Lines;
+use crate::line::lines_of;
 use crate::record::Record;
 use crate::segments::State;
 use crate::server::Server;
@@ -172,7 +172,7 @@ impl Server<'_> {
         debug_assert!(self.is_covered(), "no room for a checkpoint");
         self.make_room(self.wanted())?;
         let mut blocks = Vec::new();
-        // Erases change their lines.
+        // Erases change the lines of the table, and so its size.
         loop {
             let wanted = self.parts_now();
             if blocks.len() >= wanted as usize {
@@ -268,10 +268,7 @@ impl Server<'_> {
         for changes in self.map.table.encode_changes() {
             writer.put(&changes)?;
         }
-        let (mut lines, mut line) = (Lines::at(self.log.clock), Vec::new());
-        for (_, segment) in self.log.segments.iter() {
-            line.clear();
-            lines.put(segment, &mut line);
+        for line in lines_of(&self.log.segments, self.log.clock) {
             writer.put(&line)?;
         }
         writer.finish()

@@ -12,7 +12,7 @@ use crate::error::FtlError;
 use crate::segments::{Segment, Segments, State};
 
 /// Bytes of a line at the most.
-pub(crate) const LINE_MOST: u64 = 20;
+pub(crate) const LINE_MOST: usize = 20;
 
 /// A state that stands for a sealed segment with as many pages as the last, which was not read often.
 const PLAIN: u8 = 7;
@@ -40,7 +40,7 @@ impl Lines {
         Lines { now, erases: 0, used: 0 }
     }
 
-    pub(crate) fn put(&mut self, segment: &Segment, out: &mut Vec<u8>) {
+    fn put(&mut self, segment: &Segment, out: &mut Vec<u8>) {
         let is_plain = segment.state == State::Sealed && segment.used == self.used && segment.reads == 0;
         let state = if is_plain { PLAIN } else { segment.state as u8 };
         out.push(state | u8::from(segment.weak) << WEAK | segment.class << CLASS);
@@ -107,15 +107,14 @@ pub(crate) enum Unread {
 
 pub(crate) type Taken<T> = core::result::Result<T, Unread>;
 
-/// Bytes of the lookup table in a checkpoint made now. Cost: a look at every line.
-pub(crate) fn bytes_of(segments: &Segments, now: u32) -> u64 {
-    let (mut lines, mut line) = (Lines::at(now), Vec::new());
-    let bytes = segments.iter().map(|(_, segment)| {
-        line.clear();
+/// The lines of the lookup table in a checkpoint made now.
+pub(crate) fn lines_of(segments: &Segments, now: u32) -> impl Iterator<Item = Vec<u8>> {
+    let mut lines = Lines::at(now);
+    segments.iter().map(move |(_, segment)| {
+        let mut line = Vec::with_capacity(LINE_MOST);
         lines.put(segment, &mut line);
-        line.len() as u64
-    });
-    bytes.sum()
+        line
+    })
 }
 
 /// A number in one byte, or in five.
@@ -205,7 +204,7 @@ mod tests {
             let now = rng.u32(..);
             let segments: Vec<Segment> = (0..50).map(|_| random(&mut rng, now)).collect();
             let bytes = put(&segments, now);
-            assert!(bytes.len() as u64 <= segments.len() as u64 * LINE_MOST);
+            assert!(bytes.len() <= segments.len() * LINE_MOST);
             let back = taken(&bytes, now, segments.len()).unwrap();
             for (one, other) in segments.iter().zip(&back) {
                 let exact = |segment: &Segment| Segment { opened: 0, sealed: 0, changed: 0, ..*segment };

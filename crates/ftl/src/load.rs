@@ -259,7 +259,7 @@ impl Loaded {
         let state = |block: u32| self.state_of(shape, block);
         let holds = |addr: Addr| {
             let is_nowhere = addr.is_none() || addr == Addr::LOST;
-            is_nowhere || state(shape.place(addr).0.block).is_some_and(|s| s.holds_data() || s == State::Bad)
+            is_nowhere || state(shape.place(addr).0.block).is_some_and(State::may_hold_data)
         };
         let mut open: Vec<u32> = self.heads.iter().map(|(_, head)| head.block).collect();
         open.sort_unstable();

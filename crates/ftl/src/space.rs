@@ -33,7 +33,7 @@
 
 use crate::head::Head;
 use crate::layout::{RawHead, count32};
-use crate::line::bytes_of;
+use crate::line::lines_of;
 use crate::segments::State;
 use crate::server::Server;
 use crate::stream::{
@@ -76,12 +76,12 @@ impl Server<'_> {
         let pages = heads().map(|head| (head.index + self.log.shape.reach) as usize).sum::<usize>()
             + self.log.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.log.shape.named_bytes();
-        self.besides(segments_with(&self.log.shape, self.map.table.len(), bytes))
+        self.reserve(segments_with(&self.log.shape, self.map.table.len(), bytes))
     }
 
-    /// Those of the next checkpoint, which takes so many at the most, and of the leaves. One that takes more than the last
-    /// gives back, which took less than the most, leaves enough for another.
-    fn besides(&self, most: u32) -> u32 {
+    /// Free segments for a checkpoint that takes so many at the most, and for the leaves. It may take more than the last
+    /// one gives back; those left must do for another.
+    fn reserve(&self, most: u32) -> u32 {
         let taken = count32(self.log.recorded.record.segments.len());
         most + most.saturating_sub(taken) + self.map.log.untaken()
     }
@@ -220,13 +220,13 @@ impl Server<'_> {
     /// Free segments that a checkpoint of the present heads takes at the most, with those set apart for leaves of the
     /// table.
     pub(crate) fn wanted(&self) -> u32 {
-        self.besides(segments_with(&self.log.shape, self.map.table.len(), self.heads_bytes()))
+        self.reserve(segments_with(&self.log.shape, self.map.table.len(), self.heads_bytes()))
     }
 
     /// Segments of its pages if it is made now. Cost: a look at every segment.
     pub(crate) fn parts_now(&self) -> u32 {
         let changes = self.map.table.changes_bytes() as u64;
-        let lines = bytes_of(&self.log.segments, self.log.clock);
+        let lines = lines_of(&self.log.segments, self.log.clock).map(|line| line.len() as u64).sum();
         segments_of(&self.log.shape, self.map.table.len(), self.heads_bytes(), changes, lines)
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn segments_at_most(shape: &Shape, logical_blocks: u32) -> u32 {
 
 /// Segments that it takes at the most with heads of so many bytes.
 pub(crate) fn segments_with(shape: &Shape, logical_blocks: u32, heads: usize) -> u32 {
-    let lines = u64::from(shape.blocks) * LINE_MOST;
+    let lines = u64::from(shape.blocks) * LINE_MOST as u64;
     segments_of(shape, logical_blocks, heads, changes_most(shape, logical_blocks), lines)
 }
 

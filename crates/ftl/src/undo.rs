@@ -101,3 +101,38 @@ impl Server<'_> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+
+    use super::*;
+    use crate::PolicyNames;
+    use crate::open::{CreateOptions, create};
+    use crate::testing::{chip_of, served};
+
+    /// A head that the checkpoint knows was written to the end since, with blocks that were written again: nothing lives in
+    /// it but what the checkpoint found there.
+    #[test]
+    fn what_the_checkpoint_found_in_a_segment_has_no_original() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:16:48").unwrap());
+        let policies = PolicyNames { placement: "m1".parse().unwrap(), ..PolicyNames::default() };
+        let options = CreateOptions { block_bytes: 512, policies, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        (0..4).for_each(|lba| disk.write(Lba(lba), &[1; 512]).unwrap());
+        disk.checkpoint().unwrap();
+        (0..20).for_each(|_| disk.write(Lba(99), &[2; 512]).unwrap());
+        disk.flush().unwrap();
+        let mut disk = served(chip_of(&disk));
+        let trust = Trust::SERVE.with(Sure::Newest);
+        let replayed = disk.replay(None, trust).unwrap();
+        let addr = disk.map.addr(&mut disk.log, 0).unwrap();
+        let block = disk.log.shape.segment_of(addr).unwrap();
+        let begun = replayed.begun.iter().find(|begun| begun.block == block).unwrap();
+        let held = disk.map.held(&mut disk.log, block).unwrap();
+        assert_eq!(held.len(), 4);
+        disk.replay(Some(block), trust).unwrap();
+        assert!(!disk.has_originals(&held, begun).unwrap());
+    }
+}

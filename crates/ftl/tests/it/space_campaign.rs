@@ -175,9 +175,14 @@ fn no_number_of_cuts_takes_room_away() {
 /// Where many cleaned segments wait for one commit.
 #[test]
 fn nor_where_many_segments_wait() {
+    let chip = ChipSpec::named("k9s1208").unwrap();
+    let spec = chip.clone().with_size(3072 * chip.geometry().block_bytes()).unwrap();
     let seeds = FTL_SPACE.seeds(0..1);
-    seeds.clone().for_each(|seed| survive("many", seed));
-    FTL_SPACE.ran(seeds.clone(), seeds.end - seeds.start);
+    for seed in seeds.clone() {
+        survive("many", seed);
+        play(&spec, seed);
+    }
+    FTL_SPACE.ran(seeds.clone(), 2 * (seeds.end - seeds.start));
 }
 
 /// A disk as large as such a chip allows goes on while segments fail: fewer wait for one commit.
