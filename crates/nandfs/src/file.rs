@@ -114,19 +114,44 @@ impl Files {
         Ok(())
     }
 
-    /// Claims the space of a block that is about to be written.
-    fn reserve_block(&mut self, log: &mut Log<'_>, ino: u32, index: u32) -> Result<bool> {
+    /// Claims the space of a block that is about to be written; true if it had none.
+    fn claim_block(&mut self, log: &mut Log<'_>, ino: u32, index: u32) -> Result<bool> {
         if self.cache.is_dirty(ino, index) {
             return Ok(false);
         }
         let addr = self.map_get(log, ino, index)?;
-        if addr != Addr::NONE {
-            self.claim_growth(log, addr)?;
-            return Ok(false);
+        let fresh = addr == Addr::NONE;
+        if fresh {
+            self.claim_blocks(log, 1)?
+        } else {
+            self.claim_growth(log, addr)?
         }
-        self.claim_blocks(log, 1)?;
-        self.map_put(log, ino, index, Addr::RESERVED)?;
-        Ok(true)
+        Ok(fresh)
+    }
+
+    /// The same, and keeps it for the block.
+    fn reserve_block(&mut self, log: &mut Log<'_>, ino: u32, index: u32) -> Result<bool> {
+        let fresh = self.claim_block(log, ino, index)?;
+        if fresh {
+            self.map_put(log, ino, index, Addr::RESERVED)?;
+        }
+        Ok(fresh)
+    }
+
+    /// Fails if there is no room for all bytes of a write, which comes in pieces. Claims what these will claim.
+    pub(crate) fn check_room(&mut self, log: &mut Log<'_>, ino: u32, at: u64, length: usize) -> Result<()> {
+        let end =
+            at.checked_add(length as u64).filter(|end| *end <= self.file_max()).ok_or(Errno::FileTooBig)?;
+        for index in at / self.block_bytes()..end.div_ceil(self.block_bytes()) {
+            if self.claim_block(log, ino, block_index(index)?)? {
+                // Its pointer may come to lie in a new node.
+                self.claim(log, self.params.share_of_node().into())?;
+            }
+            if index.is_multiple_of(1024) {
+                self.trim(log);
+            }
+        }
+        Ok(())
     }
 
     /// The same for several; true if any of them had none. An error leaves everything as it was.

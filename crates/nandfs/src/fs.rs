@@ -255,6 +255,27 @@ impl Volume<'_> {
     }
 }
 
+impl Volume<'_> {
+    /// Bytes of a write that are done at once: a long one is cut into pieces, each with room made for it.
+    fn piece_most(&self) -> usize {
+        self.room().piece_bytes().min(self.files.memory.piece_most())
+    }
+
+    /// Makes room for a piece in a regular file; returns the file's inode.
+    fn begin_piece(&mut self, ino: Ino, bytes: usize) -> Result<u32> {
+        self.begin_writing(bytes)?;
+        let ino = self.files.known(&mut self.log, ino)?;
+        self.files.check_file(&mut self.log, ino)?;
+        Ok(ino)
+    }
+
+    fn write_piece(&mut self, ino: Ino, at: u64, piece: &[u8]) -> Result<()> {
+        let ino = self.begin_piece(ino, piece.len())?;
+        self.files.write_file(&mut self.log, ino, at, piece)?;
+        self.files.stamp_content(&mut self.log, ino)
+    }
+}
+
 impl Files {
     /// The inode of a caller's number.
     fn known(&mut self, log: &mut Log<'_>, ino: Ino) -> Result<u32> {
@@ -447,18 +468,37 @@ impl<N> FileSystem for NandFs<N> {
             return self.see_at(ino, |volume, ino| volume.files.check_file(&mut volume.log, ino));
         }
         self.with(|volume| {
+            let most = volume.piece_most();
+            if data.len() > most {
+                // Nothing is written if not all can be.
+                let ino = volume.begin_piece(ino, most)?;
+                volume.files.check_room(&mut volume.log, ino, offset, data.len())?;
+            }
             let mut at = offset;
-            // A long call is cut into pieces, each with room made for it.
-            let most = volume.room().piece_bytes().min(volume.files.memory.piece_most());
             for piece in data.chunks(most) {
-                volume.begin_writing(piece.len())?;
-                let ino = volume.files.known(&mut volume.log, ino)?;
-                volume.files.check_file(&mut volume.log, ino)?;
-                volume.files.write_file(&mut volume.log, ino, at, piece)?;
-                volume.files.stamp_content(&mut volume.log, ino)?;
+                volume.write_piece(ino, at, piece)?;
                 at = at.saturating_add(piece.len() as u64);
             }
             Ok(())
+        })
+    }
+
+    fn write_part(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<usize> {
+        self.with(|volume| {
+            let (mut done, mut most) = (0, volume.piece_most());
+            while done < data.len() {
+                let piece = &data[done..data.len().min(done + most)];
+                match volume.write_piece(ino, offset.saturating_add(done as u64), piece) {
+                    Ok(()) => done += piece.len(),
+                    Err(error) if error.errno() != Errno::NoSpace => return Err(error),
+                    Err(_) if piece.len() > volume.log.params.block as usize => {
+                        most = piece.len().div_ceil(2)
+                    }
+                    Err(_) if done > 0 => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(done)
         })
     }
 

@@ -24,6 +24,7 @@ mod cut_repair;
 mod dead_block;
 mod dead_table;
 mod faults;
+mod full;
 mod fuzz;
 mod health;
 mod host_cut;
