@@ -1,9 +1,9 @@
 //! The block table: the use of each erase block, its wear, and the time of its last change (F2FS's SIT).
 
-use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use hashbrown::HashSet;
-use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
+use pumice_cleaning::{CandidatePool, Class, SegmentView};
 use pumice_flashlog::Roots;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -12,6 +12,7 @@ use crate::addr::Addr;
 use crate::codec::{Put, Reader, len32};
 use crate::pages::{DATA, Event, Pages, Spare};
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::placing::candidates_most;
 use crate::table::Table;
 use crate::tag::{ChunkKind, Desc};
 
@@ -107,20 +108,13 @@ pub(crate) struct Blocks {
     evacuated: BTreeSet<u32>,
     /// The next place of the search for free blocks.
     cursor: u32,
-    candidates: Candidates,
+    /// Sealed blocks worth cleaning.
+    candidates: CandidatePool,
+    /// Blocks looked at for them since the mount.
+    scanned: u32,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
     clock: u32,
     trust: Trust,
-}
-
-/// Blocks that cleaning may choose from.
-struct Candidates {
-    /// Sealed blocks worth cleaning.
-    pool: CandidatePool,
-    /// Blocks looked at for it since the mount.
-    scanned: u32,
-    /// The rule that chooses the next one.
-    rule: Box<dyn Victim + Send>,
 }
 
 /// The words of a checkpoint about the blocks, besides their table.
@@ -149,16 +143,15 @@ enum Trust {
     Renewed,
 }
 
+/// Memory of the usual rule for a candidate.
+const RULE_BYTES: usize = 16;
 /// More empty blocks than this are found again by looking at the table.
 const DYING_MAX: usize = 4096;
-/// The most candidates for cleaning; a larger chip is cleaned by the best of those seen.
-const POOL_MAX: u16 = 2048;
-
 /// A chunk that moved from its writer's address to another.
 pub(crate) type Moved = (Desc, Addr, Addr);
 
 impl Blocks {
-    pub(crate) fn new(params: Params, victim: Box<dyn Victim + Send>) -> Blocks {
+    pub(crate) fn new(params: Params, candidates: CandidatePool) -> Blocks {
         Blocks {
             params,
             table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
@@ -169,16 +162,11 @@ impl Blocks {
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
             cursor: ANCHOR_BLOCKS,
-            candidates: Candidates { pool: Blocks::empty_pool(&params), scanned: 0, rule: victim },
+            candidates,
+            scanned: 0,
             clock: 0,
             trust: Trust::Known,
         }
-    }
-
-    /// The pool of a chip, with no candidates in it.
-    fn empty_pool(params: &Params) -> CandidatePool {
-        let limit = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
-        CandidatePool::new(limit, params.block_payload())
     }
 
     /// Goes on from a checkpoint.
@@ -208,8 +196,8 @@ impl Blocks {
         self.failing = has(State::Failing).map(|(block, _)| block).collect();
         self.dying.clear();
         self.evacuated.clear();
-        (self.lost_dead, self.candidates.scanned) = (false, 0);
-        self.candidates.pool = Blocks::empty_pool(&self.params);
+        (self.lost_dead, self.scanned) = (false, 0);
+        self.candidates.clear();
         for (block, usage) in (0..).zip(usages).filter(|(_, usage)| *usage != Usage::default()) {
             self.table.set(block, usage.encode());
         }
@@ -361,23 +349,23 @@ impl Blocks {
 
     /// Candidates for cleaning.
     pub(crate) fn candidates(&self) -> usize {
-        self.candidates.pool.len()
+        self.candidates.len()
     }
 
     /// True if a block is one of them.
     pub(crate) fn is_offered(&self, block: u32) -> bool {
-        self.candidates.pool.contains(block)
+        self.candidates.contains(block)
     }
 
     /// Takes a block off them.
     pub(crate) fn withdraw(&mut self, block: u32) {
-        self.candidates.pool.remove(block);
+        self.candidates.remove(block);
     }
 
     /// The next blocks to look at for candidates: sealed before the mount, or dropped when the pool was full.
     pub(crate) fn next_to_offer(&mut self) -> Vec<u32> {
         let span = self.params.blocks - ANCHOR_BLOCKS;
-        let mut scanned = self.candidates.scanned;
+        let mut scanned = self.scanned;
         // A pool that holds every block needs no more looks once all were seen.
         let batch = match scanned < span {
             true => span.min(2048),
@@ -390,13 +378,13 @@ impl Blocks {
             block
         });
         let next = next.collect();
-        self.candidates.scanned = scanned;
+        self.scanned = scanned;
         next
     }
 
     /// Memory that does not depend on use, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        usize::from(POOL_MAX).min(self.params.blocks as usize) * CandidatePool::BYTES_PER_CANDIDATE
+        usize::from(candidates_most(&self.params)) * (CandidatePool::BYTES_PER_CANDIDATE + RULE_BYTES)
             + self.dying.capacity() * 4
     }
 
@@ -421,7 +409,11 @@ impl Blocks {
         self.count(before, usage);
         self.table.set(block, usage.encode());
         if usage.valid != before.valid {
-            self.candidates.pool.update(block, usage.valid, self.clock);
+            if usage.valid < before.valid {
+                self.candidates.shrank(block, usage.valid, self.clock);
+            } else if self.is_offered(block) {
+                self.offer(block, &usage);
+            }
             if usage.valid == 0 && usage.state == State::Used {
                 self.retire(block);
             }
@@ -463,7 +455,7 @@ impl Blocks {
 
     /// Notes that a block holds nothing any more.
     fn retire(&mut self, block: u32) {
-        self.candidates.pool.remove(block);
+        self.candidates.remove(block);
         if self.dying.contains(&block) {
             return;
         }
@@ -526,13 +518,16 @@ impl Blocks {
     }
 
     fn offer_view(&mut self, block: u32, view: &SegmentView) {
-        self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, view);
+        self.candidates.offer(self.clock, block, view);
     }
 
-    /// Takes the next victim out of the pool, the emptiest if only room counts; `None` if none is worth it.
-    pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, SegmentView)> {
-        let rule = if only_room { &Greedy } else { &*self.candidates.rule };
-        self.candidates.pool.take_best(rule, self.clock)
+    /// Takes the next victim off the candidates, the emptiest if only room counts, with the time since the last write into
+    /// it; `None` if none is worth it.
+    pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, u32)> {
+        if only_room {
+            return self.candidates.take_emptiest(self.clock);
+        }
+        self.candidates.take(self.clock)
     }
 
     /// A block as policies see it; the table has only the clock of its opening.
@@ -568,7 +563,7 @@ impl Blocks {
                 Event::Sealed(block) => self.close(pages, block)?,
                 Event::Failing(block) => {
                     update(block, &|usage| usage.state = State::Failing)?;
-                    self.candidates.pool.remove(block);
+                    self.candidates.remove(block);
                     self.failing.push(block);
                 }
                 Event::Moved { desc, from, to } => moved.push((desc, from, to)),

@@ -1,5 +1,9 @@
 //! The choice of the erase block that is emptied next: for its dead space, or because it may not keep what it holds.
 
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use pumice_cleaning::SegmentView;
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
@@ -28,7 +32,9 @@ impl Log<'_> {
         }
         if self.cleaner.moving().is_none() {
             self.feed_pool();
-            if let Some((block, view)) = self.blocks.take_victim(supply == Supply::Lean) {
+            if let Some((block, written)) = self.blocks.take_victim(supply == Supply::Lean) {
+                let usage = self.usage(block)?;
+                let view = SegmentView { written, ..self.blocks.view(&usage) };
                 let moving = self.start_move(files, block, Reason::Space, view)?;
                 self.cleaner.begin(moving);
             }
@@ -97,9 +103,16 @@ impl Log<'_> {
 
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
     fn feed_pool(&mut self) {
-        for block in self.blocks.next_to_offer() {
-            // Blocks on an unreadable page of the table wait for its repair.
-            let Ok(usage) = self.usage(block) else { continue };
+        // Blocks on an unreadable page of the table wait for its repair.
+        let looked = self
+            .blocks
+            .next_to_offer()
+            .into_iter()
+            .filter_map(|block| Some((block, self.usage(block).ok()?)));
+        let mut found: Vec<(u32, Usage)> = looked.collect();
+        // Rules that go by the order of writing take that of offers for it.
+        found.sort_by_key(|(_, usage)| Reverse(self.blocks.view(usage).created));
+        for (block, usage) in found {
             if self.is_candidate(block, &usage) {
                 self.blocks.offer(block, &usage);
             }

@@ -11,7 +11,7 @@ use crate::leveler::Leveler;
 use crate::moving::{Cleaner, Move};
 use crate::pages::{DATA, META, Pages};
 use crate::params::Params;
-use crate::placing::Placer;
+use crate::placing::{Placer, PolicyNames};
 use crate::reach::Reach;
 use crate::recorded::Recorded;
 use crate::status::Status;
@@ -41,15 +41,16 @@ impl<'c> Log<'c> {
         roots: Roots,
     ) -> Result<Log<'c>> {
         let policies = superblock.policies;
+        let store = PolicyNames::store(&params);
         Ok(Log {
             params,
-            blocks: Blocks::new(params, policies.victim(&params)?),
+            blocks: Blocks::new(params, policies.candidates(&params, &store)),
             leveler: Leveler::new(policies.swap(superblock.endurance)?),
             roots,
             recorded: Recorded::new(superblock, &params),
             reach: Reach::of(&pages),
             status: Status::default(),
-            placer: Placer::new(&policies, &params),
+            placer: Placer::new(&policies, &params, &store),
             cleaner: Cleaner::default(),
             patrol: Patrol::resume(Rounds::default()),
             pages,

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use hashbrown::HashMap;
 use pumice_cleaning::registry::{PlacementRule, Store, VictimRule, WearRule};
 use pumice_cleaning::wear::Swap;
-use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim};
+use pumice_cleaning::{CandidatePool, Class, Cleaned, Old, Placement};
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
@@ -35,6 +35,20 @@ pub struct PolicyNames {
     pub wear: WearRule,
 }
 
+/// The most candidates for cleaning; a larger chip is cleaned by the best of those seen.
+const CANDIDATES_MOST: u16 = 2048;
+
+/// Candidates for cleaning that a chip has at the most.
+pub(crate) fn candidates_most(params: &Params) -> u16 {
+    u16::try_from(params.blocks).unwrap_or(CANDIDATES_MOST).min(CANDIDATES_MOST)
+}
+
+/// Units that the rule for victims counts the live part of an erase block in. Where chunks lie back to back a slot is not
+/// the measure of one.
+fn units(params: &Params) -> u32 {
+    params.pages_per_block * params.slots * if params.packs { 4 } else { 1 }
+}
+
 /// Heads for data that a chip has room for.
 fn heads_of_chip(params: &Params) -> u8 {
     if params.blocks < FEW_BLOCKS { HEADS_OF_FEW } else { HEADS_MOST }
@@ -60,18 +74,11 @@ impl PolicyNames {
     /// Refuses rules that cannot clean a volume on this chip, which withstands so many erases.
     pub(crate) fn check(&self, params: &Params, endurance: Option<u32>) -> Result<()> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
-        let PolicyNames { victim, placement, wear } = self;
-        if VictimRule::plain_names().all(|name| name != victim.entry().name) {
-            let known: Vec<&str> = VictimRule::plain_names().collect();
-            return refuse(format!(
-                "victim `{victim}` needs a table of all erase blocks, which nandfs does not keep (known: {})",
-                known.join(", ")
-            ));
-        }
+        let PolicyNames { placement, wear, .. } = self;
         if WearRule::swap_names().all(|name| name != wear.entry().name) {
             let known: Vec<&str> = WearRule::swap_names().collect();
             return refuse(format!(
-                "wear rule `{wear}` chooses among the free erase blocks, which nandfs takes in turn (known: {})",
+                "wear rule `{wear}` chooses a free erase block for each head, and nandfs takes them in turn (known: {})",
                 known.join(", ")
             ));
         }
@@ -110,15 +117,17 @@ impl PolicyNames {
 
     /// The volume as a store; its logical pages are the blocks of files that the chip could hold. If these are more
     /// than have a number, rules that keep something for each are refused.
-    fn store(params: &Params) -> Store {
+    pub(crate) fn store(params: &Params) -> Store {
         let logical = u32::try_from(params.slots_of_chip()).unwrap_or(u32::MAX);
         let segment = params.pages_per_block * params.slots;
         Store::new(pumice_cleaning::Params::new(params.blocks, segment, logical), 0)
+            .with_slots(candidates_most(params), units(params))
     }
 
-    /// The rule for victims; an error if nandfs does not have it.
-    pub(crate) fn victim(&self, params: &Params) -> Result<Box<dyn Victim + Send>> {
-        self.victim.plain(&PolicyNames::store(params)).ok_or(Errno::NotSupported.into())
+    /// The pool of a chip, with no candidates in it, and the rule for victims.
+    pub(crate) fn candidates(&self, params: &Params, store: &Store) -> CandidatePool {
+        let rule = self.victim.build(store);
+        CandidatePool::new(candidates_most(params), params.block_payload(), units(params), rule)
     }
 
     /// The rule for swaps; an error if nandfs does not have it.
@@ -142,10 +151,10 @@ pub(crate) struct Placer {
 }
 
 impl Placer {
-    pub(crate) fn new(names: &PolicyNames, params: &Params) -> Placer {
-        let store = PolicyNames::store(params);
+    /// The placement of these names, made of the store that the rule for victims is made of.
+    pub(crate) fn new(names: &PolicyNames, params: &Params, store: &Store) -> Placer {
         Placer {
-            rule: names.placement.build(&store),
+            rule: names.placement.build(store),
             heads: names.heads(params),
             pages: store.params.logical,
             packs: params.packs,
@@ -285,8 +294,8 @@ mod tests {
     #[test]
     fn a_volume_works_by_every_rule_that_it_has() {
         let usual = PolicyNames::named("root-age", "sepbit:2", "none").unwrap();
-        for name in VictimRule::plain_names() {
-            play(PolicyNames { victim: name.parse().unwrap(), ..usual });
+        for victim in VictimRule::all() {
+            play(PolicyNames { victim, ..usual });
         }
         for placement in PlacementRule::all().filter(|placement| !placement.needs_future()) {
             play(PolicyNames { placement: small(placement), ..usual });
@@ -317,15 +326,33 @@ mod tests {
     }
 
     #[test]
+    fn the_least_worn_free_blocks_are_written_first_where_the_rule_says_so() {
+        let worn = |wear: &str| -> Vec<u32> {
+            let policies = PolicyNames::named("root-age", "m1", wear).unwrap();
+            let (mut volume, file, blocks) = with_file(policies, None);
+            let mut rng = fastrand::Rng::with_seed(5);
+            for turn in 0..blocks * 9 {
+                // A tenth is written over far more often.
+                let at = if turn < blocks { turn } else { rng.u64(0..blocks / [1, 10][rng.usize(..2)]) };
+                volume.begin_writing(2048).unwrap();
+                volume.write(file, at * 2048, &[1; 2048]);
+            }
+            volume.files.truncate(&mut volume.log, file, 0).unwrap();
+            let spares = volume.log.choose_window().unwrap();
+            spares.into_iter().map(|spare| volume.log.usage(spare.block).unwrap().erases).collect()
+        };
+        assert!(worn("least-worn").is_sorted());
+        assert!(!worn("none").is_sorted());
+    }
+
+    #[test]
     fn rules_that_cannot_work_are_refused_by_name() {
         for (victim, placement, wear, says) in [
-            ("fifo", "m1", "none", "victim `fifo` needs a table of all erase blocks"),
-            ("declining-cost", "m1", "none", "known: greedy"),
             ("greedy", "oracle", "none", "told every write"),
             ("greedy", "sepbit:3", "none", "has room for 2 heads"),
             ("greedy", "read-only:sepbit:2", "none", "has room for 2 heads"),
-            ("greedy", "m1", "even", "wear rule `even` chooses among the free erase blocks"),
-            ("greedy", "m1", "dual-pool", "(known: behind, end-of-life, none)"),
+            ("greedy", "m1", "even", "wear rule `even` chooses a free erase block for each head"),
+            ("greedy", "m1", "dual-pool", "(known: behind, end-of-life, least-worn, none)"),
             ("greedy", "m1", "end-of-life", "how often an erase block can be erased"),
         ] {
             let names = PolicyNames::named(victim, placement, wear).unwrap();

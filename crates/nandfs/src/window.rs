@@ -13,14 +13,26 @@ use crate::pages::Spare;
 const WORDS_SLACK: usize = 12;
 
 impl Log<'_> {
-    /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
-    /// the order of the chip, on from where the last search ended.
+    /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in the order of the
+    /// chip, on from where the last search ended. The wear rule may have the least worn of them go first.
     pub(crate) fn choose_window(&mut self) -> Result<Vec<Spare>> {
         let room = self.reach.window_most().saturating_sub(self.pages.window().len());
         let mut fresh = self.blocks.take_dying(&mut self.pages, &self.roots, room)?;
         self.blocks.search_free(&mut self.pages, &self.roots, room, &mut fresh)?;
+        if self.recorded.superblock().policies.wear.takes_least_worn() {
+            fresh = self.least_worn_first(fresh)?;
+        }
         self.fit_window(&mut fresh)?;
         Ok(fresh)
+    }
+
+    fn least_worn_first(&mut self, spares: Vec<Spare>) -> Result<Vec<Spare>> {
+        let mut worn = Vec::with_capacity(spares.len());
+        for spare in spares {
+            worn.push((self.usage(spare.block)?.erases, spare));
+        }
+        worn.sort_by_key(|(erases, _)| *erases);
+        Ok(worn.into_iter().map(|(_, spare)| spare).collect())
     }
 
     /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words

@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 pub use rule::{Axis, Entry, Parameter, PolicyError, Rule, Wrapper};
 pub use store::Store;
 
-use crate::{Params, Placement, Selector, Victim, Wear, wear::Swap};
+use crate::{Params, Placement, Selector, Wear, wear::Swap};
 
 /// The victim policy: the segment to be cleaned next.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
@@ -59,23 +59,9 @@ impl Axis for Box<dyn Wear + Send> {
     const TABLE: &'static [Entry<Self>] = if EVERY { wears::TABLE } else { wears::USUAL };
 }
 
-impl VictimRule {
-    /// The rule alone, for a caller with candidates elsewhere ([`CandidatePool`](crate::CandidatePool)); `None` for one
-    /// that needs a table of all segments.
-    pub fn plain(&self, store: &Store) -> Option<Box<dyn Victim + Send>> {
-        let plain = victims::plain().iter().find(|(name, _)| *name == self.entry().name);
-        plain.map(|(_, make)| make(store, self.number()))
-    }
-
-    /// The names of those that [`Self::plain`] has.
-    pub fn plain_names() -> impl Iterator<Item = &'static str> {
-        victims::plain().iter().map(|(name, _)| *name)
-    }
-}
-
 impl WearRule {
     /// The swaps of cold data into a worn segment that withstands `endurance` erases, for a caller with free segments
-    /// in an order of its own. `None` for a rule that has to choose among them.
+    /// in an order that is settled before their heads are. `None` for a rule that has to choose for each head.
     pub fn swap(&self, endurance: u32) -> Option<Box<dyn Swap + Send>> {
         let swap = wears::swaps().iter().find(|(name, _)| *name == self.entry().name);
         swap.map(|(_, make)| make(endurance, self.number()))
@@ -84,6 +70,11 @@ impl WearRule {
     /// The names of those that [`Self::swap`] has.
     pub fn swap_names() -> impl Iterator<Item = &'static str> {
         wears::swaps().iter().map(|(name, _)| *name)
+    }
+
+    /// True for the one that takes free segments in the order of their erases.
+    pub fn takes_least_worn(&self) -> bool {
+        self.entry().name == wears::LEAST_WORN
     }
 
     /// True for one that asks how often a segment can be erased.

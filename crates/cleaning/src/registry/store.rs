@@ -10,6 +10,10 @@ use crate::{Adaptive, Midas, Params, Regime, placement::Plan};
 pub struct Store {
     /// Its size.
     pub params: Params,
+    /// Segments that the victim rule sees at a time, and the units that it counts in: all segments and pages, unless it is
+    /// [for a pool](Self::with_slots).
+    pub(super) slots: u32,
+    pub(super) units: u32,
     /// Seed of random policies.
     pub seed: u64,
     pub(super) future: Vec<u32>,
@@ -36,7 +40,24 @@ impl Store {
 
     /// A store with every write there will be, the filling first: for the oracle.
     pub fn with_future(params: Params, seed: u64, future: Vec<u32>) -> Self {
-        Self { params, seed, future, read_only: None, adaptive: Pair::new(), midas: Pair::new() }
+        let Params { segments: slots, pages: units, .. } = params;
+        Self {
+            params,
+            slots,
+            units,
+            seed,
+            future,
+            read_only: None,
+            adaptive: Pair::new(),
+            midas: Pair::new(),
+        }
+    }
+
+    /// The same with a victim rule for so many segments at a time, of so many units each
+    /// ([`CandidatePool`](crate::CandidatePool)).
+    #[must_use]
+    pub fn with_slots(self, slots: u16, units: u32) -> Self {
+        Self { slots: slots.into(), units, ..self }
     }
 
     /// The same with the pages that are written once and never again, for a placement that has them apart; without them

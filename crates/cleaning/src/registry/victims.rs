@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{EVERY, Entry, Store};
+use super::{Entry, Store};
 use crate::{
     Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, GarbageAge, Greedy, Lfs, RootAge, Selector,
     Victim,
@@ -26,10 +26,7 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
     Entry::plain(
         "declining-cost",
         "where waiting stops to pay, by the rates that `adaptive` measures",
-        |s, _| {
-            let p = &s.params;
-            Box::new(DecliningCost::new(p.segments, p.pages, p.logical, s.regime()))
-        },
+        |s, _| Box::new(DecliningCost::new(s.slots, s.units, s.params.logical, s.regime())),
     ),
     Entry::plain("greedy", "fewest live blocks", |s, _| by_change(s, Greedy)),
     Entry::plain("cost-benefit", "age (1-u)/2u, age since the last change", |s, _| by_change(s, CostBenefit)),
@@ -43,7 +40,7 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
     Entry::plain("cat", "u/(1-u) x 1/age' x erases", |s, _| cells(s, Cat::new(s.params.logical))),
     Entry::plain("cost-hotness", "SFS: by hotness of the group", |s, _| cells(s, CostHotness)),
     Entry::with("cicl", "CICL, k = N: the less even the wear, the more it counts", (1, 1000, 10), |s, n| {
-        cells(s, Cicl::new(s.params.segments, f64::from(n)))
+        cells(s, Cicl::new(s.slots, f64::from(n)))
     }),
     Entry::with(
         "garbage-age",
@@ -52,63 +49,35 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
         |s, n| cells(s, GarbageAge::new(n)),
     ),
     Entry::plain("midas", "MiDAS: by the sizes of groups, with the placement `midas`", |s, _| {
-        Box::new(Groups::new(s.plan(), s.params.segments, s.params.pages))
+        Box::new(Groups::new(s.plan(), s.slots, s.units))
     }),
     Entry::with("age-threshold", "F2FS's: the emptiest above 1/N turnover of age", (1, 1024, 8), |s, n| {
-        Box::new(AgeThreshold::new(s.params.logical / n.max(1), s.params.segments, s.params.pages))
+        Box::new(AgeThreshold::new(s.params.logical / n.max(1), s.slots, s.units))
     }),
     Entry::with("pcmcia", "greedy, but each Nth time a least worn one", (1, 1000, 20), |s, n| {
-        Box::new(Pcmcia::new(n, s.params.segments, s.params.pages))
+        Box::new(Pcmcia::new(n, s.slots, s.units))
     }),
     Entry::with("windowed", "greedy among the oldest N %", (1, 100, 50), |s, n| {
-        let window = u64::from(s.params.segments) * u64::from(n) / 100;
-        let window = u32::try_from(window).unwrap_or(s.params.segments);
-        Box::new(Windowed::new(window, s.params.segments, s.params.pages))
+        let window = u64::from(s.slots) * u64::from(n) / 100;
+        let window = u32::try_from(window).unwrap_or(s.slots);
+        Box::new(Windowed::new(window, s.slots, s.units))
     }),
     Entry::plain("second-chance", "oldest, unless fuller than the mean", |s, _| {
-        Box::new(SecondChance::new(s.params.segments, s.params.pages))
+        Box::new(SecondChance::new(s.slots, s.units))
     }),
     Entry::with("random", "the best of N drawn at random", (1, 1000, 1), |s, n| {
-        Box::new(RandomOf::new(n, s.seed, s.params.segments, s.params.pages))
+        Box::new(RandomOf::new(n, s.seed, s.slots, s.units))
     }),
-    Entry::plain("fifo", "in the order of writing", |s, _| {
-        Box::new(Queue::new(s.params.segments, s.params.pages))
-    }),
-    Entry::plain("round-robin", "by number", |s, _| {
-        Box::new(RoundRobin::new(s.params.segments, s.params.pages))
-    }),
+    Entry::plain("fifo", "in the order of writing", |s, _| Box::new(Queue::new(s.slots, s.units))),
+    Entry::plain("round-robin", "by number", |s, _| Box::new(RoundRobin::new(s.slots, s.units))),
 ];
 
 /// An exact, fast selector, for a rule whose cost changes only when pages die.
 fn by_change<V: Victim + Send + 'static>(store: &Store, rule: V) -> AnySelector {
-    Box::new(ByChange::new(rule, store.params.segments, store.params.pages))
+    Box::new(ByChange::new(rule, store.slots, store.units))
 }
 
 /// The same for a rule that uses other ages.
 fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
-    Box::new(Cells::new(rule, store.params.segments, store.params.pages))
+    Box::new(Cells::new(rule, store.slots, store.units))
 }
-
-/// A rule that looks at one segment at a time.
-type AnyVictim = Box<dyn Victim + Send>;
-
-/// The name of one, and its constructor from the store and the parameter.
-type Plain = (&'static str, fn(&Store, u32) -> AnyVictim);
-
-const PLAIN_ROOT_AGE: Plain = ("root-age", |_, _| Box::new(RootAge));
-
-/// The rules among them that price a segment by itself, and so need no table of all segments.
-pub(super) const fn plain() -> &'static [Plain] {
-    if EVERY { PLAIN } else { &[PLAIN_ROOT_AGE] }
-}
-
-const PLAIN: &[Plain] = &[
-    ("greedy", |_, _| Box::new(Greedy)),
-    ("cost-benefit", |_, _| Box::new(CostBenefit)),
-    ("cost-benefit-written", |_, _| Box::new(CostBenefitWritten)),
-    PLAIN_ROOT_AGE,
-    ("lfs", |_, _| Box::new(Lfs)),
-    ("cat", |s, _| Box::new(Cat::new(s.params.logical))),
-    ("cost-hotness", |_, _| Box::new(CostHotness)),
-    ("garbage-age", |_, n| Box::new(GarbageAge::new(n))),
-];

@@ -10,6 +10,8 @@ use crate::{
 
 /// The name of the one that asks how often a segment can be erased.
 pub(super) const END_OF_LIFE: &str = "end-of-life";
+/// The name of the one that takes the least worn free segment first, and moves nothing.
+pub(super) const LEAST_WORN: &str = "least-worn";
 /// The usual share of `behind`.
 const BEHIND_USUAL: u32 = 8;
 
@@ -29,7 +31,7 @@ pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
         Box::new(Even::new(s.params.segments))
     }),
     Entry::plain("none", "free segments in the order of their erasing", |_, _| Box::new(Fifo::default())),
-    Entry::plain("least-worn", "the least worn free segment first", |_, _| Box::new(LeastWorn::default())),
+    Entry::plain(LEAST_WORN, "the least worn free segment first", |_, _| Box::new(LeastWorn::default())),
     Entry::plain(END_OF_LIFE, "the CAT paper's swap", |s, _| {
         Box::new(Swapping::new(EndOfLife::new(s.params.endurance), s.params.segments))
     }),
@@ -47,7 +49,7 @@ type Named = (&'static str, fn(u32, u32) -> AnySwap);
 
 const SWAP_BEHIND: Named = ("behind", |_, part| Box::new(Behind::new(part)));
 
-/// The rules among them that only say when cold data moves into a worn segment.
+/// The rules among them that do not choose a free segment for each head, and when they move cold data into a worn one.
 pub(super) const fn swaps() -> &'static [Named] {
     if EVERY { SWAPS } else { &[SWAP_BEHIND] }
 }
@@ -55,5 +57,6 @@ pub(super) const fn swaps() -> &'static [Named] {
 const SWAPS: &[Named] = &[
     SWAP_BEHIND,
     (END_OF_LIFE, |endurance, _| Box::new(EndOfLife::new(endurance))),
+    (LEAST_WORN, |_, _| Box::new(Never)),
     ("none", |_, _| Box::new(Never)),
 ];

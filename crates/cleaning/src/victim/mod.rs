@@ -15,7 +15,6 @@ mod root_age;
 pub use age_threshold::{age_score, choose_aged};
 pub use cat::Cat;
 pub use choose::choose;
-pub(crate) use choose::rank;
 pub use cicl::Cicl;
 pub use cost_benefit::CostBenefit;
 pub use cost_benefit_written::CostBenefitWritten;

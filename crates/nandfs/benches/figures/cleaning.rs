@@ -47,6 +47,7 @@ pub(crate) fn policies() -> Vec<String> {
     let placements = ["sepbit:3", "m1", "static", "chain:3", "sepbit:6", "dac:6", "adaptive"];
     let pairs = placements.iter().map(|placement| ("root-age", *placement));
     let pairs = pairs.chain(victims.iter().skip(1).map(|victim| (*victim, "sepbit:3")));
+    let pairs = pairs.chain([("declining-cost", "adaptive")]);
     let head = format!("| {CHIP} of 64 MiB, 85 % live | uniform | 90/10 |\n|---|---|---|");
     let rows = pairs.map(|(victim, placement)| {
         let measure = |pick: fn(&mut Rng, u64) -> u64| {
