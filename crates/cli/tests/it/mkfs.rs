@@ -35,19 +35,20 @@ fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
     assert!(world.say("info other").good().contains("victim root-age, placement sepbit:2, wear behind:8"));
     world.say("mkfs --geometry 2048+64:16:600 --placement read-only apart").good();
     assert!(world.say("info apart").good().contains("placement read-only:m6, wear behind:8"));
+    world.say("mkfs --geometry 2048+64:64:128 --victim fifo --wear least-worn turns").good();
+    assert!(world.say("info turns").good().contains("victim fifo, placement sepbit:2, wear least-worn"));
     let refused = |words: &str, code, says: &str| {
         for dry in ["", "--dry-run"] {
             world.say(&format!("mkfs --geometry 2048+64:64:128 {words} {dry} new")).bad(code, &[says]);
         }
         assert!(!world.path("new").exists());
     };
-    refused("--victim fifo", 1, "victim `fifo` needs a table of all erase blocks");
     refused("--placement oracle", 1, "told every write");
     refused("--placement sepbit:6", 1, "room for 2 heads");
     refused("--placement read-only:m6", 1, "room for 2 heads");
     refused("--placement read-only:adaptive", 2, "`adaptive` cannot be inside");
     refused("--victim best", 2, "unknown victim `best`");
-    refused("--wear even", 1, "wear rule `even` chooses among the free erase blocks");
+    refused("--wear even", 1, "wear rule `even` chooses a free erase block for each head");
     refused("-t scaleffs --wear none", 2, "--wear is for nandfs");
     refused("-t scaleffs --victim cat", 2, "--victim is for nandfs");
 }
