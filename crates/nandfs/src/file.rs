@@ -122,9 +122,9 @@ impl Files {
         let addr = self.map_get(log, ino, index)?;
         let fresh = addr == Addr::NONE;
         if fresh {
-            self.claim_blocks(log, 1)?
+            self.claim_blocks(log, 1)?;
         } else {
-            self.claim_growth(log, addr)?
+            self.claim_growth(log, addr)?;
         }
         Ok(fresh)
     }

@@ -10,7 +10,7 @@ use pumice_vfs::{
     SpaceInfo, SpaceMode, XattrMode,
 };
 
-use crate::codec::half;
+use crate::codec::{half, size};
 use crate::dir::Listed;
 use crate::files::Files;
 use crate::lock::Lock;
@@ -484,7 +484,12 @@ impl<N> FileSystem for NandFs<N> {
     }
 
     fn write_part(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<usize> {
+        if data.is_empty() {
+            return self.write(ino, offset, data).map(|()| 0);
+        }
         self.with(|volume| {
+            let end = volume.files.file_max().saturating_sub(offset).min(data.len() as u64);
+            let data = data.get(..size(end)).filter(|data| !data.is_empty()).ok_or(Errno::FileTooBig)?;
             let (mut done, mut most) = (0, volume.piece_most());
             while done < data.len() {
                 let piece = &data[done..data.len().min(done + most)];
@@ -492,7 +497,7 @@ impl<N> FileSystem for NandFs<N> {
                     Ok(()) => done += piece.len(),
                     Err(error) if error.errno() != Errno::NoSpace => return Err(error),
                     Err(_) if piece.len() > volume.log.params.block as usize => {
-                        most = piece.len().div_ceil(2)
+                        most = piece.len().div_ceil(2);
                     }
                     Err(_) if done > 0 => break,
                     Err(error) => return Err(error),

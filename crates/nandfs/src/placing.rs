@@ -43,10 +43,12 @@ pub(crate) fn candidates_most(params: &Params) -> u16 {
     u16::try_from(params.blocks).unwrap_or(CANDIDATES_MOST).min(CANDIDATES_MOST)
 }
 
-/// Units that the rule for victims counts the live part of an erase block in. Where chunks lie back to back a slot is not
-/// the measure of one.
+/// Units, at the least, that the rule for victims counts the live part of an erase block in: nodes are a fraction of a slot.
+const UNITS_LEAST: u32 = 256;
+
 fn units(params: &Params) -> u32 {
-    params.pages_per_block * params.slots * if params.packs { 4 } else { 1 }
+    let slots = params.pages_per_block * params.slots;
+    slots * (UNITS_LEAST / slots).max(1)
 }
 
 /// Heads for data that a chip has room for.
@@ -333,7 +335,8 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(5);
             for turn in 0..blocks * 9 {
                 // A tenth is written over far more often.
-                let at = if turn < blocks { turn } else { rng.u64(0..blocks / [1, 10][rng.usize(..2)]) };
+                let part = if rng.bool() { blocks } else { blocks / 10 };
+                let at = if turn < blocks { turn } else { rng.u64(0..part) };
                 volume.begin_writing(2048).unwrap();
                 volume.write(file, at * 2048, &[1; 2048]);
             }

@@ -49,7 +49,7 @@ type Named = (&'static str, fn(u32, u32) -> AnySwap);
 
 const SWAP_BEHIND: Named = ("behind", |_, part| Box::new(Behind::new(part)));
 
-/// The rules among them that do not choose a free segment for each head, and when they move cold data into a worn one.
+/// The rules among them that choose no free segment for each head, with the time when they move cold data into a worn one.
 pub(super) const fn swaps() -> &'static [Named] {
     if EVERY { SWAPS } else { &[SWAP_BEHIND] }
 }

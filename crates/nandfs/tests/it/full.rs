@@ -60,3 +60,16 @@ fn a_write_without_room_for_all_of_it_changes_nothing_and_one_that_may_be_short_
         }
     }
 }
+
+#[test]
+fn a_write_that_may_be_short_ends_where_files_do() {
+    let clock = TestClock::new();
+    let (fs, file) = nearly_full("spare/dist3", 0, &clock);
+    let most = u64::from(u32::MAX) * u64::from(fs.info().unwrap().block_bytes);
+    let before = attr(&fs, file);
+    assert_eq!(fs.write(file, most - 100, &[1; 4096]).unwrap_err().errno(), Errno::FileTooBig);
+    assert_eq!(attr(&fs, file), before);
+    assert_eq!(fs.write_part(file, most - 100, &[1; 4096]).unwrap(), 100);
+    assert_eq!(attr(&fs, file).size, most);
+    assert_eq!(fs.write_part(file, most, &[1]).unwrap_err().errno(), Errno::FileTooBig);
+}
