@@ -108,13 +108,18 @@ pub(crate) struct Blocks {
     evacuated: BTreeSet<u32>,
     /// The next place of the search for free blocks.
     cursor: u32,
-    /// Sealed blocks worth cleaning.
-    candidates: CandidatePool,
-    /// Blocks looked at for them since the mount.
-    scanned: u32,
+    candidates: Candidates,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
     clock: u32,
     trust: Trust,
+}
+
+/// Blocks that cleaning may choose from.
+struct Candidates {
+    /// Sealed blocks worth cleaning.
+    pool: CandidatePool,
+    /// Blocks looked at for it since the mount.
+    scanned: u32,
 }
 
 /// The words of a checkpoint about the blocks, besides their table.
@@ -151,7 +156,7 @@ const DYING_MAX: usize = 4096;
 pub(crate) type Moved = (Desc, Addr, Addr);
 
 impl Blocks {
-    pub(crate) fn new(params: Params, candidates: CandidatePool) -> Blocks {
+    pub(crate) fn new(params: Params, pool: CandidatePool) -> Blocks {
         Blocks {
             params,
             table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
@@ -162,8 +167,7 @@ impl Blocks {
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
             cursor: ANCHOR_BLOCKS,
-            candidates,
-            scanned: 0,
+            candidates: Candidates { pool, scanned: 0 },
             clock: 0,
             trust: Trust::Known,
         }
@@ -196,8 +200,8 @@ impl Blocks {
         self.failing = has(State::Failing).map(|(block, _)| block).collect();
         self.dying.clear();
         self.evacuated.clear();
-        (self.lost_dead, self.scanned) = (false, 0);
-        self.candidates.clear();
+        (self.lost_dead, self.candidates.scanned) = (false, 0);
+        self.candidates.pool.clear();
         for (block, usage) in (0..).zip(usages).filter(|(_, usage)| *usage != Usage::default()) {
             self.table.set(block, usage.encode());
         }
@@ -349,23 +353,23 @@ impl Blocks {
 
     /// Candidates for cleaning.
     pub(crate) fn candidates(&self) -> usize {
-        self.candidates.len()
+        self.candidates.pool.len()
     }
 
     /// True if a block is one of them.
     pub(crate) fn is_offered(&self, block: u32) -> bool {
-        self.candidates.contains(block)
+        self.candidates.pool.contains(block)
     }
 
     /// Takes a block off them.
     pub(crate) fn withdraw(&mut self, block: u32) {
-        self.candidates.remove(block);
+        self.candidates.pool.remove(block);
     }
 
     /// The next blocks to look at for candidates: sealed before the mount, or dropped when the pool was full.
     pub(crate) fn next_to_offer(&mut self) -> Vec<u32> {
         let span = self.params.blocks - ANCHOR_BLOCKS;
-        let mut scanned = self.scanned;
+        let mut scanned = self.candidates.scanned;
         // A pool that holds every block needs no more looks once all were seen.
         let batch = match scanned < span {
             true => span.min(2048),
@@ -378,7 +382,7 @@ impl Blocks {
             block
         });
         let next = next.collect();
-        self.scanned = scanned;
+        self.candidates.scanned = scanned;
         next
     }
 
@@ -410,7 +414,7 @@ impl Blocks {
         self.table.set(block, usage.encode());
         if usage.valid != before.valid {
             if usage.valid < before.valid {
-                self.candidates.shrank(block, usage.valid, self.clock);
+                self.candidates.pool.shrank(block, usage.valid, self.clock);
             } else if self.is_offered(block) {
                 self.offer(block, &usage);
             }
@@ -455,7 +459,7 @@ impl Blocks {
 
     /// Notes that a block holds nothing any more.
     fn retire(&mut self, block: u32) {
-        self.candidates.remove(block);
+        self.candidates.pool.remove(block);
         if self.dying.contains(&block) {
             return;
         }
@@ -518,16 +522,16 @@ impl Blocks {
     }
 
     fn offer_view(&mut self, block: u32, view: &SegmentView) {
-        self.candidates.offer(self.clock, block, view);
+        self.candidates.pool.offer(self.clock, block, view);
     }
 
     /// Takes the next victim off the candidates, the emptiest if only room counts, with the time since the last write into
     /// it; `None` if none is worth it.
     pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, u32)> {
         if only_room {
-            return self.candidates.take_emptiest(self.clock);
+            return self.candidates.pool.take_emptiest(self.clock);
         }
-        self.candidates.take(self.clock)
+        self.candidates.pool.take(self.clock)
     }
 
     /// A block as policies see it; the table has only the clock of its opening.
@@ -563,7 +567,7 @@ impl Blocks {
                 Event::Sealed(block) => self.close(pages, block)?,
                 Event::Failing(block) => {
                     update(block, &|usage| usage.state = State::Failing)?;
-                    self.candidates.remove(block);
+                    self.candidates.pool.remove(block);
                     self.failing.push(block);
                 }
                 Event::Moved { desc, from, to } => moved.push((desc, from, to)),

@@ -156,7 +156,7 @@ fn a_dry_run_makes_nothing() {
     world.say("mkfs --geometry 2048+64:64:128 image").good();
     let before = fs::read(world.path("image")).unwrap();
     world.say("mkfs --force --dry-run --victim cat image").good();
-    world.say("mkfs --force --dry-run --victim declining-cost image").bad(1, &["declining-cost"]);
+    world.say("mkfs --force --dry-run --placement sepbit:6 image").bad(1, &["sepbit:6"]);
     assert!(fs::read(world.path("image")).unwrap() == before);
 }
 
