@@ -1,7 +1,6 @@
 //! The choice of the erase block that is emptied next: for its dead space, or because it may not keep what it holds.
 
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use pumice_cleaning::SegmentView;
 use pumice_vfs::Result;
@@ -103,17 +102,18 @@ impl Log<'_> {
 
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
     fn feed_pool(&mut self) {
-        // Blocks on an unreadable page of the table wait for its repair.
-        let looked = self
-            .blocks
-            .next_to_offer()
-            .into_iter()
-            .filter_map(|block| Some((block, self.usage(block).ok()?)));
-        let mut found: Vec<(u32, Usage)> = looked.collect();
-        // Rules that go by the order of writing take that of offers for it.
-        found.sort_by_key(|(_, usage)| Reverse(self.blocks.view(usage).created));
-        for (block, usage) in found {
+        // Rules that go by the order of writing take that of offers for it: the oldest goes first.
+        let mut found: Vec<(u64, u32)> = Vec::new();
+        for block in self.blocks.next_to_offer() {
+            // Blocks on an unreadable page of the table wait for its repair.
+            let Ok(usage) = self.usage(block) else { continue };
             if self.is_candidate(block, &usage) {
+                found.push(((!self.blocks.view(&usage).created).into(), block));
+            }
+        }
+        found.sort_unstable();
+        for (_, block) in found {
+            if let Ok(usage) = self.usage(block) {
                 self.blocks.offer(block, &usage);
             }
         }

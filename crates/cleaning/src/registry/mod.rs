@@ -74,7 +74,7 @@ impl WearRule {
 
     /// True for the one that takes free segments in the order of their erases.
     pub fn takes_least_worn(&self) -> bool {
-        self.entry().name == wears::LEAST_WORN
+        EVERY && self.entry().name == wears::LEAST_WORN
     }
 
     /// True for one that asks how often a segment can be erased.
