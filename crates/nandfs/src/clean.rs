@@ -103,6 +103,7 @@ impl Log<'_> {
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
     fn feed_pool(&mut self) {
         // Rules that go by the order of writing take that of offers for it: the oldest goes first.
+        // Pairs as the cache of nodes sorts them: firmware has one sort for both.
         let mut found: Vec<(u64, u32)> = Vec::new();
         for block in self.blocks.next_to_offer() {
             // Blocks on an unreadable page of the table wait for its repair.

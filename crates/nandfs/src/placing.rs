@@ -35,7 +35,7 @@ pub struct PolicyNames {
     pub wear: WearRule,
 }
 
-/// The most candidates for cleaning; a larger chip is cleaned by the best of those seen.
+/// The most candidates for cleaning; of a larger chip they are the emptiest blocks seen.
 const CANDIDATES_MOST: u16 = 2048;
 
 /// Candidates for cleaning that a chip has at the most.
