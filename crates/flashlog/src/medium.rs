@@ -278,14 +278,28 @@ impl<'c> Medium<'c> {
         self.tired.retain(|tired| *tired != block);
     }
 
-    /// Reads one part of a superpage, several times if ECC gives up. The buffers hold the chip's bytes.
-    fn read_part(&mut self, place: Place, part: u32, data: &mut [u8], spare: &mut [u8]) -> Result<()> {
-        let (block, _) = place;
-        let at = self.shape.chip_page_at(place, part);
+    /// Reads one part of a superpage. The buffers hold the chip's bytes.
+    fn read_part(
+        &mut self,
+        (block, index): Place,
+        part: u32,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<()> {
+        let at = self.shape.chip_page_at((block, index), part);
+        self.insist(block, |nand| nand.read(at, data, spare))
+    }
+
+    /// Reads in a block, several times if ECC gives up.
+    fn insist(
+        &mut self,
+        block: u32,
+        mut read: impl FnMut(&mut AnyChip<'c>) -> Result<ReadOutcome, NandError>,
+    ) -> Result<()> {
         let mut reads = 1;
         loop {
             self.sampler.read(block);
-            match self.nand.read(at, data, spare) {
+            match read(&mut self.nand) {
                 Ok(outcome) => {
                     // A page that took more than one look is near its end.
                     let outcome =

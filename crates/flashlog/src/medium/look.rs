@@ -10,7 +10,7 @@ use crate::shape::{Place, TagPlace};
 use crate::tag::{Tag, is_erased, read_header};
 
 impl Medium<'_> {
-    /// Looks at the start of a tag with a single read of the chip.
+    /// Looks at the start of a tag with a read of one part of the superpage.
     pub fn peek(&mut self, page: u32) -> Result<Peek> {
         Ok(match self.read_start(self.shape.place(page))? {
             Some(start) if is_erased(&start) => Peek::Erased,
@@ -19,7 +19,7 @@ impl Medium<'_> {
         })
     }
 
-    /// The start of a head, with a single read of the chip; `None` if ECC gives up on it.
+    /// The start of a head, with a read of one part of the superpage; `None` if ECC gives up on it.
     pub(super) fn read_start(&mut self, place: Place) -> Result<Option<Vec<u8>>> {
         let shape = self.shape;
         let mut spare = vec![0; shape.chip_spare_bytes()];
@@ -50,12 +50,9 @@ impl Medium<'_> {
         Ok(None)
     }
 
-    pub(super) fn read_spare(&mut self, place: Place, part: u32, spare: &mut [u8]) -> Result<()> {
-        let (block, _) = place;
-        self.sampler.read(block);
-        let outcome = self.nand.read_spare(self.shape.chip_page_at(place, part), spare)?;
-        self.note(block, outcome);
-        Ok(())
+    pub(super) fn read_spare(&mut self, (block, index): Place, part: u32, spare: &mut [u8]) -> Result<()> {
+        let at = self.shape.chip_page_at((block, index), part);
+        self.insist(block, |nand| nand.read_spare(at, spare))
     }
 
     /// The tag of a superpage by its spare area, if it lies there and its header proves itself; its body is not proved

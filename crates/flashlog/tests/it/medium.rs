@@ -1,6 +1,6 @@
 //! The medium's memory, counters and reports.
 
-use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
+use pumice_flashlog::{Medium, Peek, Shape, Tag, TagPlace};
 use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, PageId, SimChip};
 
 fn chip() -> SimChip {
@@ -62,6 +62,20 @@ fn bits_that_were_put_right_are_counted() {
 }
 
 /// A look at a tag costs the spare area where it lies there, otherwise the page.
+/// A program that was cut late may be complete and not be read at first. What one mount passes over, and the next one
+/// finds, was never agreed.
+#[test]
+fn what_cannot_be_read_at_first_is_looked_at_again() {
+    let mut chip = chip();
+    chip.faults_mut().stuttering.extend([1, 2, 3].map(|page| (PageId(page), page)));
+    let mut medium = written(chip);
+    medium.set_kept(4);
+    let looks = [0, 1, 2].map(|page| medium.peek(page).unwrap());
+    assert_eq!(looks, [1, 2, 3].map(|seq| Peek::Programmed(Some((3, seq)))));
+    assert_eq!(medium.peek(3).unwrap(), Peek::Programmed(None));
+    assert!(medium.take_tired().is_some());
+}
+
 #[test]
 fn looks_and_reads_take_the_chips_time() {
     let spec = ChipSpec::named("rcffs-128m").unwrap();

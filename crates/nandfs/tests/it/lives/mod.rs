@@ -53,8 +53,9 @@ const LONG: u64 = 520;
 
 /// Lives that failed once, by seed, with the sessions up to there. A block in which an erase had failed was taken for one of
 /// copies of parity, and one with such a block left the window. A cut repair had begun with a block of the window that the
-/// log had passed over: it looked like a loss.
-const FAILED: [(u64, u64); 3] = [(70_798, 17), (72_022, 16), (77_003, 127)];
+/// log had passed over: it looked like a loss. A page that could not be read at first was passed over by one mount, and
+/// found by the next.
+const FAILED: [(u64, u64); 4] = [(70_798, 17), (72_022, 16), (77_003, 127), (7_700_008, 69)];
 
 /// A day, in moments of the clock, and the blocks that hold anchors.
 const DAY: i64 = 86_400 / 64;
