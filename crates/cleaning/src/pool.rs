@@ -17,6 +17,8 @@ pub struct CandidatePool {
     sorted: Vec<Candidate>,
     /// Slots without a segment.
     empty: Vec<u16>,
+    /// No candidate holds more: a fuller segment is refused without a look at them.
+    most: u32,
     capacity: u32,
     units: u32,
     rule: Box<dyn Selector + Send>,
@@ -40,7 +42,7 @@ impl CandidatePool {
     /// segments of `units`.
     pub fn new(limit: u16, capacity: u32, units: u32, rule: Box<dyn Selector + Send>) -> Self {
         let sorted = Vec::with_capacity(limit.into());
-        Self { sorted, empty: (0..limit).rev().collect(), capacity: capacity.max(1), units, rule }
+        Self { sorted, empty: (0..limit).rev().collect(), most: 0, capacity: capacity.max(1), units, rule }
     }
 
     /// Candidates in the pool.
@@ -73,6 +75,7 @@ impl CandidatePool {
         }
         let Some(candidate) = self.sorted.get_mut(at) else { return false };
         (candidate.valid, candidate.written) = (valid, written);
+        self.most = self.most.max(valid);
         let slot = candidate.slot;
         let view = SegmentView { valid: self.units(valid), capacity: self.units, ..*view };
         self.rule.sealed(slot.into(), &view, now);
@@ -141,7 +144,11 @@ impl CandidatePool {
 
     /// Drops the fullest candidate for one that holds less, which goes to place `at`; returns the place afterwards.
     fn make_room(&mut self, at: usize, valid: u32) -> usize {
+        if valid >= self.most {
+            return at;
+        }
         let fullest = self.sorted.iter().enumerate().max_by_key(|(_, it)| it.valid);
+        self.most = fullest.map_or(0, |(_, it)| it.valid);
         match fullest.filter(|(_, it)| it.valid > valid).map(|(gone, it)| (gone, it.id)) {
             Some((gone, id)) => {
                 self.remove(id);

@@ -29,6 +29,9 @@ pub(crate) const XATTR_INLINE: usize = 192;
 pub(crate) const HEIGHT_MAX: u8 = 4;
 /// Bytes of an inode besides name, attributes and body.
 const FIXED: usize = 102;
+/// Bytes of an inode, with the kind of its body, and of an index node, besides what differs in length.
+const INODE_HEAD: usize = 96;
+const INDEX_HEAD: usize = 6;
 
 /// Prints of births are up to this; 0 is none.
 pub(crate) const BORN_MAX: u8 = 31;
@@ -364,20 +367,25 @@ impl Node {
         }
     }
 
-    /// Its largest possible size once its blocks were written, wherever to.
+    /// Its bytes once its blocks were written: as many as now or, with compression, the most that they can be.
     pub(crate) fn bound(&self, params: &Params) -> usize {
-        let whole = self.encode(params, Compression::None).len();
-        let list = match self {
-            Node::Inode(inode) => match &inode.body {
-                Body::Mapped(map) => &map.direct,
-                Body::Inline(_) => return whole,
-            },
-            Node::Index(Index { body: IndexBody::Blocks(blocks), .. }) => blocks,
-            Node::Index(_) => return whole,
+        let list = |blocks: &[Addr]| match params.packs {
+            true => pointers::most_addr_bytes(blocks.len()),
+            false => pointers::bytes(blocks, params),
         };
-        let mut now = Vec::new();
-        pointers::encode(list, params, &mut now);
-        whole - now.len() + pointers::most_addr_bytes(list.len())
+        match self {
+            Node::Inode(inode) => {
+                let body = match &inode.body {
+                    Body::Inline(bytes) => 2 + bytes.len(),
+                    Body::Mapped(map) => 1 + list(&map.direct) + children_bytes(&map.children),
+                };
+                INODE_HEAD + inode.name.len() + inode.xattr.len() + body
+            }
+            Node::Index(Index { body: IndexBody::Blocks(blocks), .. }) => INDEX_HEAD + list(blocks),
+            Node::Index(Index { body: IndexBody::Nodes { children, .. }, .. }) => {
+                INDEX_HEAD + children_bytes(children)
+            }
+        }
     }
 
     /// True if the bytes are a node of a volume with compression.
@@ -409,10 +417,20 @@ fn tag(tag: u8, params: &Params) -> u8 {
     tag + if params.packs { TAG_PACKS } else { 0 }
 }
 
-fn put_children(children: &[u32], out: &mut Vec<u8>) {
+/// The children without the holes at the end.
+fn used(children: &[u32]) -> &[u32] {
     let used = children.iter().rposition(|nid| *nid != 0).map_or(0, |last| last + 1);
-    out.put_u16(len16(used));
-    children.iter().take(used).for_each(|nid| out.put_u32(*nid));
+    children.get(..used).unwrap_or_default()
+}
+
+fn children_bytes(children: &[u32]) -> usize {
+    2 + 4 * used(children).len()
+}
+
+fn put_children(children: &[u32], out: &mut Vec<u8>) {
+    let children = used(children);
+    out.put_u16(len16(children.len()));
+    children.iter().for_each(|nid| out.put_u32(*nid));
 }
 
 fn take_children(reader: &mut Reader<'_>, limit: usize) -> Option<Vec<u32>> {

@@ -151,11 +151,7 @@ impl Nodes {
         self.count_memory();
         for nid in core::mem::take(&mut self.unmeasured) {
             let Some(cached) = self.cache.get_mut(&nid).filter(|cached| !cached.measured) else { continue };
-            let bytes = match self.params.packs {
-                true => cached.node.bound(&self.params),
-                false => cached.node.encode(&self.params, Compression::None).len(),
-            };
-            let bytes = len32(bytes);
+            let bytes = len32(cached.node.bound(&self.params));
             debug_assert!(bytes <= cached.charge, "a node is larger than a node can be");
             self.dirty_charge = self.dirty_charge - u64::from(cached.charge) + u64::from(bytes);
             (cached.charge, cached.measured) = (bytes, true);
@@ -464,7 +460,10 @@ impl Nodes {
     pub(crate) fn take_bytes(&mut self, nid: u32, usual: Compression) -> Option<(Vec<u8>, u32)> {
         self.mark_clean(nid);
         let cached = self.cache.get(&nid)?;
-        Some((cached.node.encode(&self.params, usual), cached.node.owner(nid)))
+        let bytes = cached.node.encode(&self.params, usual);
+        let bound = cached.node.bound(&self.params);
+        debug_assert!(bytes.len() == bound || self.params.packs && bytes.len() < bound, "node {nid}");
+        Some((bytes, cached.node.owner(nid)))
     }
 
     /// Drops unchanged nodes, least recently used first, until `bytes` remain.

@@ -20,18 +20,35 @@ const SLOT_NONE: u32 = 0;
 /// Log page 0 holds no chunk, so no block has slot 1 either.
 const SLOT_RESERVED: u32 = 1;
 
-/// A whole block as one number: log pages times blocks in a page.
-fn to_slot(addr: Addr, params: &Params) -> Option<u32> {
-    if addr == Addr::NONE {
-        return Some(SLOT_NONE);
+/// Numbers whole blocks: log pages times blocks in a page.
+struct Slots {
+    each: u32,
+    block: u32,
+    /// 2^32 over the bytes of a block, rounded up: to multiply by it is a division of sixteen bits.
+    inverse: u64,
+}
+
+impl Slots {
+    fn of(params: &Params) -> Slots {
+        debug_assert!((1..=1 << 16).contains(&params.block), "blocks of {} bytes", params.block);
+        let inverse = (1 << 32) / u64::from(params.block.max(1)) + 1;
+        Slots { each: params.slots, block: params.block, inverse }
     }
-    if addr == Addr::RESERVED {
-        return Some(SLOT_RESERVED);
+
+    /// The number of a pointer, `None` if it leads to no whole block.
+    fn number(&self, addr: Addr) -> Option<u32> {
+        if addr == Addr::NONE {
+            return Some(SLOT_NONE);
+        }
+        if addr == Addr::RESERVED {
+            return Some(SLOT_RESERVED);
+        }
+        let offset = u32::from(addr.offset);
+        let at = u32::try_from((u64::from(offset) * self.inverse) >> 32).ok()?;
+        let slot = addr.page.checked_mul(self.each)?.checked_add(at)?;
+        (u32::from(addr.len) == self.block && at * self.block == offset && slot > SLOT_RESERVED)
+            .then_some(slot)
     }
-    let (offset, block) = (u32::from(addr.offset), params.block);
-    let whole = u32::from(addr.len) == block && offset.is_multiple_of(block);
-    let slot = addr.page.checked_mul(params.slots)?.checked_add(offset / block)?;
-    (whole && slot > SLOT_RESERVED).then_some(slot)
 }
 
 fn from_slot(slot: u32, params: &Params) -> Addr {
@@ -48,24 +65,65 @@ fn from_slot(slot: u32, params: &Params) -> Addr {
 
 /// True if a pointer takes the long form.
 pub(crate) fn is_odd(addr: Addr, params: &Params) -> bool {
-    to_slot(addr, params).is_none()
+    Slots::of(params).number(addr).is_none()
 }
 
 fn steps(slot: u32) -> u32 {
     u32::from(slot != SLOT_NONE && slot != SLOT_RESERVED)
 }
 
-fn runs_of(slots: &[u32]) -> Vec<(u32, u16)> {
-    let mut runs: Vec<(u32, u16)> = Vec::new();
-    for slot in slots {
-        match runs.last_mut() {
-            Some((start, count)) if start.wrapping_add(steps(*start) * u32::from(*count)) == *slot => {
-                *count += 1;
-            }
-            _ => runs.push((*slot, 1)),
+/// The form in which pointers of whole blocks take the fewest bytes, and its measures.
+struct Form {
+    used: usize,
+    width: u32,
+    runs: usize,
+    odd: usize,
+}
+
+impl Form {
+    /// That of pointers without the holes at the end.
+    fn of(pointers: &[Addr], params: &Params) -> Form {
+        let mut form = Form { used: pointers.len(), width: 0, runs: 0, odd: 0 };
+        let (slots, mut next, mut all) = (Slots::of(params), None, 0);
+        for addr in pointers {
+            let slot = slots.number(*addr);
+            form.odd += usize::from(slot.is_none());
+            let slot = slot.unwrap_or(SLOT_NONE);
+            form.runs += usize::from(next != Some(slot));
+            next = Some(slot.wrapping_add(steps(slot)));
+            all |= slot;
         }
+        form.width = width_of(all);
+        form
     }
-    runs
+
+    fn is_runs(&self) -> bool {
+        self.runs * RUN + 2 < packed_bytes(self.used, self.width) + 1
+    }
+
+    fn bytes(&self) -> usize {
+        let slots = match self.is_runs() {
+            true => 2 + self.runs * RUN,
+            false => 1 + packed_bytes(self.used, self.width),
+        };
+        3 + slots + 1 + self.odd * ODD
+    }
+}
+
+/// Bytes of a run, and of a pointer in the long form.
+const RUN: usize = 6;
+const ODD: usize = 10;
+
+/// The pointers without the holes at the end.
+fn used(pointers: &[Addr]) -> &[Addr] {
+    let used = pointers.iter().rposition(|addr| *addr != Addr::NONE).map_or(0, |last| last + 1);
+    pointers.get(..used).unwrap_or_default()
+}
+
+/// The bytes of the pointers on a volume without compression.
+pub(crate) fn bytes(pointers: &[Addr], params: &Params) -> usize {
+    debug_assert!(!params.packs);
+    Form::of(used(pointers), params).bytes()
 }
 
 fn packed_bytes(count: usize, width: u32) -> usize {
@@ -181,36 +239,41 @@ const ADDRS_FIXED: usize = 1 + 2 + 4 + 3;
 
 /// Appends the pointers, without the holes at the end.
 pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
-    let used = pointers.iter().rposition(|addr| *addr != Addr::NONE).map_or(0, |last| last + 1);
-    let pointers = pointers.get(..used).unwrap_or_default();
+    let pointers = used(pointers);
+    let count = len16(pointers.len());
     if params.packs {
         out.put_u8(FORM_ADDRS);
-        out.put_u16(len16(used));
+        out.put_u16(count);
         return encode_addrs(pointers, out);
     }
-    let slots: Vec<u32> = pointers.iter().map(|addr| to_slot(*addr, params).unwrap_or(SLOT_NONE)).collect();
-    let runs = runs_of(&slots);
-    let width = slots.iter().map(|slot| width_of(*slot)).max().unwrap_or(0);
-    if runs.len() * 6 + 2 < packed_bytes(slots.len(), width) + 1 {
+    let form = Form::of(pointers, params);
+    let numbers = Slots::of(params);
+    let mut slots = pointers.iter().map(|addr| numbers.number(*addr).unwrap_or(SLOT_NONE)).peekable();
+    if form.is_runs() {
         out.put_u8(FORM_RUNS);
-        out.put_u16(len16(used));
-        out.put_u16(len16(runs.len()));
-        for (slot, count) in runs {
-            out.put_u32(slot);
-            out.put_u16(count);
+        out.put_u16(count);
+        out.put_u16(len16(form.runs));
+        while let Some(first) = slots.next() {
+            let (mut last, mut length) = (first, 1);
+            while let Some(slot) = slots.next_if_eq(&last.wrapping_add(steps(last))) {
+                (last, length) = (slot, length + 1);
+            }
+            out.put_u32(first);
+            out.put_u16(length);
         }
     } else {
         out.put_u8(FORM_SLOTS);
-        out.put_u16(len16(used));
-        put_width(width, out);
-        pack(slots.iter().map(|slot| (*slot, width)), out);
+        out.put_u16(count);
+        put_width(form.width, out);
+        pack(slots.map(|slot| (slot, form.width)), out);
     }
-    let odd: Vec<(usize, &Addr)> =
-        pointers.iter().enumerate().filter(|(_, addr)| is_odd(**addr, params)).collect();
-    out.put_u8(u8::try_from(odd.len()).unwrap_or(u8::MAX));
-    for (place, addr) in odd {
-        out.put_u16(len16(place));
-        out.put_u64(addr.to_u64());
+    out.put_u8(u8::try_from(form.odd).unwrap_or(u8::MAX));
+    if form.odd > 0 {
+        for (place, addr) in pointers.iter().enumerate().filter(|(_, addr)| numbers.number(**addr).is_none())
+        {
+            out.put_u16(len16(place));
+            out.put_u64(addr.to_u64());
+        }
     }
 }
 
@@ -277,10 +340,25 @@ mod tests {
     fn round_trip(pointers: &[Addr]) -> usize {
         let mut bytes = Vec::new();
         encode(pointers, &params(), &mut bytes);
+        assert_eq!(super::bytes(pointers, &params()), bytes.len());
         let mut back = decode(&mut Reader(&bytes), &params(), 1000).unwrap();
         back.resize(pointers.len(), Addr::NONE);
         assert_eq!(back, pointers);
         bytes.len()
+    }
+
+    #[test]
+    fn whole_blocks_have_numbers_at_any_offset() {
+        for block in [512, 1965, 4096, 16383, u16::MAX] {
+            let params = Params { block: block.into(), slots: u32::from(u16::MAX / block), ..params() };
+            for offset in 0..=u16::MAX {
+                let addr = Addr { page: 7, offset, len: block };
+                let whole =
+                    offset.is_multiple_of(block).then(|| 7 * params.slots + u32::from(offset / block));
+                assert_eq!(Slots::of(&params).number(addr), whole, "{block} at {offset}");
+            }
+            assert!(is_odd(Addr { page: 7, offset: 0, len: block - 1 }, &params));
+        }
     }
 
     #[test]
