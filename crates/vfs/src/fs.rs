@@ -371,7 +371,9 @@ pub fn check_name(name: &[u8]) -> Result<()> {
     if name.len() > 255 {
         return Err(Errno::NameTooLong.into());
     }
-    if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') || name.contains(&0) {
+    // Without an early end it takes sixteen bytes at a time; each name in a directory that is searched comes here.
+    let is_odd = name.iter().fold(false, |is_odd, byte| is_odd | (*byte == b'/') | (*byte == 0));
+    if name.is_empty() || name == b"." || name == b".." || is_odd {
         return Err(Errno::Invalid.into());
     }
     Ok(())

@@ -46,7 +46,10 @@ impl<A: Copy + Ord, P> PageCache<A, P> {
 
     /// Drops the pages from one to before another: they are erased.
     pub fn forget(&mut self, from: A, to: A) {
-        self.pages.retain(|at, _| !(from..to).contains(at));
+        let gone: Vec<A> = self.pages.range(from..to).map(|(at, _)| *at).collect();
+        for at in gone {
+            self.pages.remove(&at);
+        }
     }
 
     /// The number of pages kept.
