@@ -102,6 +102,8 @@ struct Campaign {
     /// The power went while something was being promised: its pages count as promised if the next page is there, and
     /// have no copy of their parity yet.
     is_promising: bool,
+    /// The same of the first change after a cut, which promises anew what was promised before.
+    is_first: bool,
     /// The power went, whatever was being done.
     is_cut: bool,
     sums: Sums,
@@ -109,7 +111,7 @@ struct Campaign {
 
 impl Campaign {
     fn mount(&self) -> (NandFs<Newest<Shared>>, Last) {
-        let (nand, last) = Newest::new(self.shared.clone(), 1);
+        let (nand, last) = Newest::new(self.shared.clone(), 64);
         (mount(nand, &self.clock).unwrap(), last)
     }
 
@@ -121,8 +123,10 @@ impl Campaign {
             let (after, mode) = (self.random.below(reach), self.random.cut_mode());
             self.shared.0.lock().unwrap().cut_after(after, mode);
         }
+        let mounted = self.shared.stats().programs;
         let life = (0..CALLS).try_for_each(|_| {
             let step = self.random.step(FILE_BYTES);
+            self.is_first = self.shared.stats().programs == mounted;
             self.is_promising = matches!(step, Step::Fsync(_) | Step::Sync | Step::Remount);
             player.play(&step)
         });
@@ -140,7 +144,9 @@ impl Campaign {
     fn hurt(&mut self, last: &Last) -> SimChip {
         let mut chip = self.shared.copy();
         self.torn.retain(|(block, erases)| chip.erase_count(*block) == *erases);
-        let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
+        let written: Vec<BlockId> =
+            last.lock().unwrap().iter().map(|page| chip.geometry().block_of(*page)).collect();
+        let block = written.last().copied();
         self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
         chip.faults_mut().unreadable.clear();
         chip.faults_mut().dead_codewords.clear();
@@ -155,7 +161,9 @@ impl Campaign {
             // In front of the torn page there may be others that have no copy of their parity.
             let torn = block.filter(|_| self.is_cut);
             let hurt = if of_copies { copies } else { begun };
-            blocks.extend(hurt.into_iter().filter(|block| !self.is_promising && Some(*block) != torn));
+            let is_anew = |block: &BlockId| self.is_first && written.contains(block);
+            let is_safe = |block: &BlockId| !self.is_promising && Some(*block) != torn && !is_anew(block);
+            blocks.extend(hurt.into_iter().filter(is_safe));
         }
         self.layout
             .blocks
@@ -205,6 +213,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         harm,
         torn: Vec::new(),
         is_promising: false,
+        is_first: false,
         is_cut: false,
         sums,
     };
