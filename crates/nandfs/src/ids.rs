@@ -77,14 +77,16 @@ impl Ids {
     }
 
     /// Takes no ids of the page of the table that holds this one, with so many entries in each: the ids in use there
-    /// are unknown. The next one is behind it.
-    pub(crate) fn pass_page_of(&mut self, nid: u32, entries: u32) {
+    /// are unknown. The next one is behind it; false if none is there.
+    pub(crate) fn pass_page_of(&mut self, nid: u32, entries: u32) -> bool {
         let first = nid - nid % entries;
         let page = first..first.saturating_add(entries);
         self.free.retain(|free| !page.contains(free));
-        if page.contains(&self.end) || page.end == self.end {
+        let has_more = page.end < ID_END;
+        if page.contains(&self.end) && has_more {
             self.end = page.end;
         }
+        has_more
     }
 
     /// Keeps an id from being given out.

@@ -362,7 +362,12 @@ impl Nodes {
                 }
                 // Damage gave it two owners, and each freed it.
                 Ok(_) => {}
-                Err(_) => self.ids.pass_page_of(nid, self.table.per_leaf()),
+                Err(error) => {
+                    let unknown = self.table.lost_with(pages, nid);
+                    if !self.ids.pass_page_of(nid, unknown) {
+                        return Err(error);
+                    }
+                }
             }
         }
     }

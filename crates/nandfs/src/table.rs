@@ -131,6 +131,18 @@ impl<const E: usize> Table<E> {
         Ok(entry.unwrap_or([0; E]))
     }
 
+    /// The number of entries below the highest page that cannot be read on the way to `key`: to look at each of its leaves
+    /// would have no end.
+    pub(crate) fn lost_with(&mut self, pages: &mut Pages<'_>, key: u32) -> u32 {
+        for level in (1..self.height).rev() {
+            let below = self.per_inner().saturating_pow(level.into()).saturating_mul(self.per_leaf());
+            if self.page(pages, (level, key / below)).is_err() {
+                return below;
+            }
+        }
+        self.per_leaf()
+    }
+
     /// Keys on a page of the lowest level with all zeros in their entries, as of the last write of changes to the
     /// pages.
     pub(crate) fn unused_on(&mut self, pages: &mut Pages<'_>, index: u32) -> Result<Vec<u32>> {

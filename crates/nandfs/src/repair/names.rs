@@ -43,14 +43,13 @@ impl Repair<'_> {
             }
             // Attribute inodes have no name; orphans no link.
             if removed || inode.nlink == 0 {
-                self.nodes.remove(&nid);
-                // Its promises have been replayed.
-                self.files.nodes.forget(nid);
+                self.give_up(nid);
             } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
                 lost.push((nid, inode.parent));
             }
         }
         if dirs {
+            self.give_up_below(&mut lost);
             // A directory below another one that is lost comes with it.
             let heads: Vec<(u32, u32)> = lost
                 .iter()
@@ -62,6 +61,21 @@ impl Repair<'_> {
             }
         }
         lost
+    }
+
+    /// Gives up lost directories with one above them that was taken away, whichever was looked at first.
+    fn give_up_below(&mut self, lost: &mut Vec<(u32, u32)>) {
+        while let Some(at) = lost.iter().position(|(_, parent)| self.tree.removed.contains(parent)) {
+            let (nid, _) = lost.remove(at);
+            self.tree.removed.insert(nid);
+            self.give_up(nid);
+        }
+    }
+
+    fn give_up(&mut self, nid: u32) {
+        self.nodes.remove(&nid);
+        // Its promises have been replayed.
+        self.files.nodes.forget(nid);
     }
 
     fn adopt(&mut self, ino: u32, parent: u32) -> Result<()> {

@@ -83,6 +83,13 @@ fn a_node_of_two_owners() {
     case(&image, 2_992_735_102).unwrap();
 }
 
+/// The page above all others of the node table cannot be read: it has no end of ids whose use is unknown.
+#[test]
+fn a_node_table_without_its_top() {
+    let image = image(GEOMETRIES[3], *b"0123456789abcdef", true);
+    case(&image, 770_014_007).unwrap();
+}
+
 /// The most memory that the process has had so far, in bytes; 0 where the system does not tell.
 fn most_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

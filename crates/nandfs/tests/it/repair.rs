@@ -7,7 +7,7 @@ use crate::common::{formatted, mount, protected};
 use pumice_media::{BlockId, Nand, PageId, SimChip};
 use pumice_nandfs::{FsyncProtection, RepairOptions, check, repair};
 use pumice_vfs::conformance::{list, resolve, write_file};
-use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
+use pumice_vfs::{Clock, FileKind, FileSystem, Finding, Ino, NewNode, RenameMode, Timestamp, XattrMode};
 
 /// Tags in the spare area of one page, so that the test can tell the contents of pages.
 const CHIPS: [&str; 3] = ["2048+64:8:96", "16384+1952:4:80", "2048+64:8:96@lz4"];
@@ -221,6 +221,25 @@ fn every_page_in_turn_is_given_up_and_no_more() {
                 assert!(compare(chip, &files, &what) <= 60, "{what}");
             }
         }
+    }
+}
+
+/// Both directories are on one page, and the inner one has the lower number.
+#[test]
+fn a_directory_that_was_taken_away_keeps_nothing() {
+    for geometry in CHIPS {
+        let fs = mount(formatted(geometry, clock()()), clock());
+        let make = |name: &[u8]| fs.create(Ino::ROOT, name, &DIR).unwrap().ino;
+        let (_, outer) = (make(b"inner"), make(b"outer"));
+        fs.rename(Ino::ROOT, b"inner", outer, b"inner", RenameMode::Replace).unwrap();
+        fs.sync().unwrap();
+        fs.rmdir(outer, b"inner").unwrap();
+        fs.rmdir(Ino::ROOT, b"outer").unwrap();
+        let mut chip = fs.unmount().unwrap();
+        [Part::Anchors, Part::Records, Part::Tables].into_iter().for_each(|part| wipe(&mut chip, part));
+        let (chip, found) = mended(chip, false);
+        let names = list(&mount(chip, clock()), Ino::ROOT).unwrap();
+        assert!(names.is_empty(), "{geometry}: {names:?}, {found:?}");
     }
 }
 
