@@ -37,6 +37,9 @@ pub struct Player<N: Nand + Send + 'static> {
     held: Held,
     model_held: Held,
     number: usize,
+    /// Bytes of a write at the most: longer ones are several calls. The power may go between the pieces that a mount with a
+    /// small cache makes of one.
+    pub piece: u32,
 }
 
 impl<N: Nand + Send + 'static> Player<N> {
@@ -54,7 +57,16 @@ impl<N: Nand + Send + 'static> Player<N> {
             history: Arc::new(Mutex::new(History::new(image))),
             promise: Arc::new(Mutex::new(Promise::Nothing)),
         };
-        Player { fs: Some(fs), model, clock, notes, held: Held::new(), model_held: Held::new(), number }
+        Player {
+            fs: Some(fs),
+            model,
+            clock,
+            notes,
+            held: Held::new(),
+            model_held: Held::new(),
+            number,
+            piece: u32::MAX,
+        }
     }
 
     fn promise_of(&self, step: &Step) -> Promise {
@@ -69,8 +81,21 @@ impl<N: Nand + Send + 'static> Player<N> {
         }
     }
 
-    /// Makes one call on both sides. The error is the chip's: its power is gone, or something is broken.
+    /// Makes a call on both sides, a long write in pieces. The error is the chip's: its power is gone, or something is
+    /// broken.
     pub fn play(&mut self, step: &Step) -> Result<(), FsError> {
+        match step {
+            Step::Write(path, at, length) if *length > self.piece => {
+                (0..*length).step_by(self.piece as usize).try_for_each(|from| {
+                    let piece = self.piece.min(length - from);
+                    self.play_whole(&Step::Write(path.clone(), at + u64::from(from), piece))
+                })
+            }
+            _ => self.play_whole(step),
+        }
+    }
+
+    fn play_whole(&mut self, step: &Step) -> Result<(), FsError> {
         let promise = self.promise_of(step);
         *self.notes.promise.lock().unwrap() = promise;
         self.clock.tick();

@@ -84,6 +84,8 @@ struct Life {
     asks: Asks,
     calls: usize,
     caches: [usize; 3],
+    /// The cache of this mount.
+    cache: usize,
 }
 
 impl Life {
@@ -92,7 +94,16 @@ impl Life {
         let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
         let fresh = chip(name, &clock);
         let asks = Asks::of(name, &fresh);
-        Life { name, random: Random(seed), clock, shared: Shared::new(fresh), asks, calls: 0, caches: CACHES }
+        Life {
+            name,
+            random: Random(seed),
+            clock,
+            shared: Shared::new(fresh),
+            asks,
+            calls: 0,
+            caches: CACHES,
+            cache: 0,
+        }
     }
 
     /// Cuts in some operation soon; near ones more often, so that recoveries are hit.
@@ -113,8 +124,8 @@ impl Life {
             if was_cut && self.random.below(3) == 0 {
                 self.arm();
             }
-            let cache_bytes = self.caches[self.random.below(3) as usize];
-            let options = MountOptions::new(cache_bytes, self.clock.clock());
+            self.cache = self.caches[self.random.below(3) as usize];
+            let options = MountOptions::new(self.cache, self.clock.clock());
             let before = self.shared.stats();
             let mounted = NandFs::mount(self.shared.clone(), options);
             let took = self.shared.stats() - before;
@@ -233,6 +244,7 @@ impl Life {
             self.wear(&fs);
         }
         let mut player = Player::of(fs, model, self.clock.clone(), self.calls);
+        player.piece = self.cache as u32 / 2;
         let will_be_cut = self.random.below(3) == 0;
         if will_be_cut {
             self.arm();
