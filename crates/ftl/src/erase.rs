@@ -36,7 +36,7 @@ impl Log<'_> {
 
     /// Takes a free segment and erases it; `None` if there is none.
     pub(crate) fn take_free(&mut self, map: &mut Map, class: u8) -> Result<Option<u32>> {
-        while let Some(block) = self.policies.wear.allocate(Class(class)) {
+        while let Some(block) = self.policies.wear.allocate(Class(class), &self.segments) {
             if self.erase(map, block)? {
                 return Ok(Some(block));
             }

@@ -58,9 +58,9 @@ impl Log<'_> {
         }
     }
 
-    /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
+    /// Gives a free segment to the rule that keeps them.
     pub(crate) fn hand_back(&mut self, block: u32) {
-        self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
+        self.policies.wear.freed(block, &self.segments);
     }
 
     /// Frees a segment after all blocks have moved, or leaves it alone if one could not be read.

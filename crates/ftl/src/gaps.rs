@@ -249,7 +249,7 @@ mod tests {
         let mut bytes = vec![0; 2048];
         assert!(disk.read(Lba(15), &mut bytes).is_err());
         // But for the one with the older copy.
-        while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
+        while let Some(free) = disk.log.policies.wear.allocate(Class(0), &disk.log.segments) {
             assert!(free == older.block || disk.log.erase(&mut disk.map, free).unwrap());
         }
         let mut disk = served(chip_of(&disk));

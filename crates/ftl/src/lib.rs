@@ -30,6 +30,7 @@
 extern crate alloc;
 
 mod aftermath;
+mod age;
 mod check;
 mod checkpoint;
 mod clean;
@@ -65,6 +66,7 @@ mod newest_page;
 mod open;
 mod opened;
 mod pace;
+mod packed;
 mod patrol;
 mod policy;
 mod quick_scrub;
@@ -78,6 +80,7 @@ mod rewrite;
 mod roots;
 mod sealing;
 mod seek;
+mod segment;
 mod segments;
 mod server;
 mod shape;

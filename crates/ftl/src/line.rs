@@ -1,4 +1,4 @@
-//! The lines of the lookup table as a checkpoint holds them: six bytes, as a rule, in place of the 28 of memory.
+//! The lines of the lookup table as a checkpoint holds them: six bytes, as a rule.
 //!
 //! They are most of a checkpoint, and a start reads them all. So a line tells its erases as the difference from the line
 //! before, and its times as ages of four significant bits: policies compare them, and nothing depends on them.
@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_flashlog::READS_MOST;
 
+use crate::age::{age, rounded};
 use crate::error::FtlError;
 use crate::segments::{Segment, Segments, State};
 
@@ -112,7 +113,7 @@ pub(crate) fn lines_of(segments: &Segments, now: u32) -> impl Iterator<Item = Ve
     let mut lines = Lines::at(now);
     segments.iter().map(move |(_, segment)| {
         let mut line = Vec::with_capacity(LINE_MOST);
-        lines.put(segment, &mut line);
+        lines.put(&segment, &mut line);
         line
     })
 }
@@ -139,24 +140,6 @@ fn number(next: &mut impl FnMut() -> Taken<u8>) -> Taken<u32> {
         }
         byte => Ok(byte.into()),
     }
-}
-
-/// Significant bits of an age below its first.
-const BITS: u32 = 3;
-
-/// An age in a byte: its octave, and the three bits below its first. Older ones have greater bytes.
-fn rounded(age: u32) -> u8 {
-    let octave = age.checked_ilog2().map_or(0, |log| log.saturating_sub(BITS));
-    let byte = (octave << BITS) + (age >> octave);
-    debug_assert!(byte < u32::from(u8::MAX), "{age} as {byte}");
-    u8::try_from(byte).unwrap_or(u8::MAX)
-}
-
-/// The middle of the ages that round to a byte.
-fn age(byte: u8) -> u32 {
-    let octave = (u32::from(byte) >> BITS).saturating_sub(1).min(u32::BITS - 1 - BITS);
-    let first = (u32::from(byte) - (octave << BITS)) << octave;
-    first + (1 << octave >> 1)
 }
 
 #[cfg(test)]
@@ -219,15 +202,6 @@ mod tests {
             assert_eq!(put(&back, now), bytes, "another checkpoint rounds no further");
             assert_eq!(taken(&bytes[..bytes.len() - 1], now, segments.len()), None);
         }
-    }
-
-    #[test]
-    fn older_ages_have_greater_bytes() {
-        let ages = (0..4096).chain((12..32).flat_map(|log| [(1 << log) - 1, 1 << log, 3 << (log - 1)]));
-        let mut ages: Vec<u32> = ages.chain([u32::MAX]).collect();
-        ages.sort_unstable();
-        assert!(ages.windows(2).all(|pair| rounded(pair[0]) <= rounded(pair[1])));
-        assert!((0..u8::MAX).all(|byte| byte > rounded(u32::MAX) || rounded(age(byte)) == byte));
     }
 
     #[test]

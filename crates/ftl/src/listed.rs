@@ -181,7 +181,7 @@ mod tests {
         assert!(disk.log.policies.selector.remove(teller));
         disk.clean_victim(teller).unwrap();
         assert_eq!(disk.log.segments.get(teller).state, State::Free);
-        while let Some(free) = disk.log.policies.wear.allocate(Class(0)) {
+        while let Some(free) = disk.log.policies.wear.allocate(Class(0), &disk.log.segments) {
             assert!(disk.log.erase(&mut disk.map, free).unwrap());
         }
         assert_eq!(read_without(&disk, told), None, "older in silence");

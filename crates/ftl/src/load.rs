@@ -17,7 +17,7 @@ use crate::layout::{
 use crate::leaf::Change;
 use crate::line::{Lines, Taken, Unread};
 use crate::log::Log;
-use crate::map_log::MapLog;
+use crate::map::Map;
 use crate::record::Record;
 use crate::segments::{Segment, Segments, State};
 use crate::server::Server;
@@ -145,13 +145,16 @@ impl Server<'_> {
         let mut reader = Reader::new(&mut self.log.flash, self.log.shape, &record);
         self.map.table.clear();
         self.map.log.clear();
-        let loaded = if fits { Loaded::read(&mut reader, &mut self.map.table)? } else { None };
+        self.log.segments.clear();
+        let (table, segments) = (&mut self.map.table, &mut self.log.segments);
+        let loaded = if fits { Loaded::read(&mut reader, table, segments)? } else { None };
         let is_sound = |loaded: &Loaded| {
-            loaded.is_sound(&self.log.shape, &self.map.table, &record.segments)
-                && loaded.has_its_leaves(&self.log.shape, &self.map.table, &self.map.log, &record.segments)
+            loaded.is_sound(&self.log, &self.map.table, &record.segments)
+                && has_its_leaves(&self.log, &self.map, &record.segments)
         };
         let Some(loaded) = loaded.filter(is_sound) else {
             self.map.table.clear();
+            self.log.segments.clear();
             return Ok(false);
         };
         self.map.table.set_live(loaded.state.stored.get());
@@ -170,7 +173,6 @@ impl Server<'_> {
         for (slot, head) in loaded.heads {
             self.log.heads.put(usize::from(slot), head);
         }
-        self.log.segments = loaded.segments;
         self.log.segments.set_failures(loaded.state.failures.get());
         self.log.patrol = Patrol::resume(Rounds {
             began: loaded.state.patrol_began.get(),
@@ -205,16 +207,19 @@ impl Server<'_> {
     }
 }
 
-/// The parsed parts of a checkpoint, besides the translation table.
+/// The parsed parts of a checkpoint, besides the tables.
 struct Loaded {
     state: RawState,
     heads: Vec<(u8, Head)>,
-    segments: Segments,
 }
 
 impl Loaded {
-    /// Fills the table meanwhile: it is as large as everything else together, and is not held twice.
-    fn read(reader: &mut Reader<'_, '_>, table: &mut Table) -> Result<Option<Loaded>> {
+    /// Fills the tables meanwhile, which are empty: they are larger than everything else, and are not held twice.
+    fn read(
+        reader: &mut Reader<'_, '_>,
+        table: &mut Table,
+        segments: &mut Segments,
+    ) -> Result<Option<Loaded>> {
         let shape = reader.shape;
         let Some(bytes) = reader.take(size_of::<RawState>())? else { return Ok(None) };
         let Ok(state) = RawState::read_from_bytes(&bytes) else { return Ok(None) };
@@ -243,7 +248,7 @@ impl Loaded {
                 return Ok(None);
             }
         }
-        let (mut segments, mut lines) = (Segments::new(shape.blocks), Lines::at(state.clock.get()));
+        let mut lines = Lines::at(state.clock.get());
         for block in 0..shape.blocks {
             match lines.take(&mut || reader.byte()) {
                 Ok(segment) => segments.change(block, |line| *line = segment),
@@ -251,12 +256,12 @@ impl Loaded {
                 Err(Unread::Chip(error)) => return Err(error),
             }
         }
-        Ok(Some(Loaded { state, heads, segments }))
+        Ok(Some(Loaded { state, heads }))
     }
 
     /// True if everything fits together and the chip.
-    fn is_sound(&self, shape: &Shape, table: &Table, checkpoint: &[u32]) -> bool {
-        let state = |block: u32| self.state_of(shape, block);
+    fn is_sound(&self, log: &Log<'_>, table: &Table, checkpoint: &[u32]) -> bool {
+        let (shape, state) = (&log.shape, |block: u32| state_of(log, block));
         let holds = |addr: Addr| {
             let is_nowhere = addr.is_none() || addr == Addr::LOST;
             is_nowhere || state(shape.place(addr).0.block).is_some_and(State::may_hold_data)
@@ -270,32 +275,32 @@ impl Loaded {
                 && head.contents.sequences.last().is_none_or(|last| *last < self.state.sequence.get())
         };
         let own = |block: u32| block < ANCHOR_BLOCKS;
-        let is_placed = |(block, segment): (u32, &Segment)| match segment.state {
+        let is_placed = |(block, segment): (u32, Segment)| match segment.state {
             State::Anchor => own(block),
             State::Bad => true,
             _ => !own(block) && u32::from(segment.used) <= shape.pages,
         };
-        let opens = self.segments.iter().filter(|(_, segment)| segment.state == State::Open).count();
+        let opens = log.segments.iter().filter(|(_, segment)| segment.state == State::Open).count();
         table.changes().all(holds)
             && self.heads.iter().all(|(_, head)| is_open(head))
             && open.windows(2).all(|pair| pair.first() != pair.last())
             && opens == open.len()
-            && self.segments.iter().all(is_placed)
+            && log.segments.iter().all(is_placed)
             && checkpoint.iter().all(|block| state(*block) == Some(State::Checkpoint))
     }
+}
 
-    fn state_of(&self, shape: &Shape, block: u32) -> Option<State> {
-        (block < shape.blocks).then(|| self.segments.get(block).state)
-    }
+fn state_of(log: &Log<'_>, block: u32) -> Option<State> {
+    (block < log.shape.blocks).then(|| log.segments.get(block).state)
+}
 
-    /// True if the leaves of the table lie where leaves may.
-    fn has_its_leaves(&self, shape: &Shape, table: &Table, map: &MapLog, checkpoint: &[u32]) -> bool {
-        table.pages().flatten().all(|page| {
-            let block = shape.medium.block_of(page);
-            let state = self.state_of(shape, block);
-            map.is_used() && state == Some(State::Checkpoint) && !checkpoint.contains(&block)
-        })
-    }
+/// True if the leaves of the table lie where leaves may.
+fn has_its_leaves(log: &Log<'_>, map: &Map, checkpoint: &[u32]) -> bool {
+    map.table.pages().flatten().all(|page| {
+        let block = log.shape.medium.block_of(page);
+        let state = state_of(log, block);
+        map.log.is_used() && state == Some(State::Checkpoint) && !checkpoint.contains(&block)
+    })
 }
 
 /// Reads the changes of a leaf since it was written; false if they make no sense.

@@ -47,7 +47,7 @@ impl<'c> Log<'c> {
         Log {
             flash,
             shape,
-            segments: Segments::new(shape.blocks),
+            segments: Segments::new(&shape),
             policies: Policies::new(identity.policies, &params, seed),
             waiting: Waiting::default(),
             heads: Heads::new(),

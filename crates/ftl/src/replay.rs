@@ -7,7 +7,7 @@ use crate::error::{FtlError, Result};
 use crate::head::HEADS;
 use crate::record::Record;
 use crate::replaying::Replayed;
-use crate::segments::{Segments, State};
+use crate::segments::State;
 use crate::server::Server;
 use crate::shape::Shape;
 use crate::trust::{Range, Sure, Trust};
@@ -114,7 +114,7 @@ impl Server<'_> {
         self.map.table.clear();
         self.map.log.clear();
         self.log.aftermath.unsure.name(&self.log.shape, &[]);
-        self.log.segments = Segments::new(self.log.shape.blocks);
+        self.log.segments.clear();
         self.log.heads.take_all(|_| true);
         self.log.flash.medium.set_seq(1);
         self.log.clock = 0;

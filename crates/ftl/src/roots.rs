@@ -92,7 +92,7 @@ impl Server<'_> {
             record_bytes(self.log.recorded.record.segments.len() + self.log.recorded.record.listed.len());
         debug_assert!(taken <= shape.payload(), "a record of {taken} bytes");
         let room = shape.payload().saturating_sub(taken) / size_of::<u32>();
-        self.log.policies.wear.offer();
+        self.log.policies.wear.offer(&self.log.segments);
         // Where few are free, those that will be cleaned next are opened soon.
         let victims = self.log.segments.emptiest(OFFERED - self.log.policies.wear.offered().count());
         self.log.recorded.opened.name(
@@ -106,7 +106,7 @@ impl Server<'_> {
     /// that it and the last one name are taken.
     fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
         let (mut found, mut passed) = (None, Vec::new());
-        while let Some(block) = self.log.policies.wear.allocate(Class(class)) {
+        while let Some(block) = self.log.policies.wear.allocate(Class(class), &self.log.segments) {
             if self.log.recorded.opened.may_be(block) {
                 self.log.recorded.opened.add(block);
                 found = Some(block);

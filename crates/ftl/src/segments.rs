@@ -1,124 +1,21 @@
-//! The lookup table: a line for each segment (CAT paper, section 4 and figure 9).
+//! The lookup table: a line for each segment (CAT paper, section 4 and figure 9), packed.
 
-use alloc::{vec, vec::Vec};
+use alloc::{collections::BTreeMap, vec, vec::Vec};
+use core::ops::Range;
 
-use pumice_cleaning::{Class, SegmentView};
-
-/// The state of a segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum State {
-    /// Holds nothing that is needed; erased before use.
-    Free = 0,
-    /// A head writes to it.
-    Open = 1,
-    /// Written; may be cleaned.
-    Sealed = 2,
-    /// Written, and some of it cannot be read: left alone until all of it is overwritten.
-    Stuck = 3,
-    /// Holds a part of the checkpoint.
-    Checkpoint = 4,
-    /// Belongs to the anchors.
-    Anchor = 5,
-    /// Marked bad, or about to be.
-    Bad = 6,
-}
-
-impl State {
-    pub(crate) fn from_byte(byte: u8) -> Option<State> {
-        use State::{Anchor, Bad, Checkpoint, Free, Open, Sealed, Stuck};
-        [Free, Open, Sealed, Stuck, Checkpoint, Anchor, Bad].into_iter().find(|state| *state as u8 == byte)
-    }
-
-    /// True if logical blocks may lie in it.
-    pub(crate) fn holds_data(self) -> bool {
-        matches!(self, State::Open | State::Sealed | State::Stuck)
-    }
-
-    /// The same, and what is bad may still hold some.
-    pub(crate) fn may_hold_data(self) -> bool {
-        self.holds_data() || self == State::Bad
-    }
-
-    /// True if logical blocks or a checkpoint may ever lie in it.
-    fn is_usable(self) -> bool {
-        !matches!(self, State::Bad | State::Anchor)
-    }
-}
-
-/// A line of the table. Clocks are the write clock: user writes, wrapping.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Segment {
-    pub(crate) state: State,
-    /// The head that wrote it.
-    pub(crate) class: u8,
-    /// Pages programmed, its summary included.
-    pub(crate) used: u16,
-    /// It is to be emptied soon: its bits are near the limit of ECC, or it should have parity and has none.
-    pub(crate) weak: bool,
-    /// Its reads since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`](pumice_flashlog::READS_MOST).
-    pub(crate) reads: u8,
-    /// It holds news that no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that names the blocks of a
-    /// lost page.
-    pub(crate) trims: bool,
-    /// Not asked since the power cut whether it went bad before.
-    pub(crate) is_unasked: bool,
-    /// Erases so far.
-    pub(crate) erases: u32,
-    /// The time when it was opened.
-    pub(crate) opened: u32,
-    /// The time when it was written to the end.
-    pub(crate) sealed: u32,
-    /// The time of its last change: written to the end or, if later, a block in it overwritten.
-    pub(crate) changed: u32,
-    /// Logical blocks that live in it.
-    pub(crate) valid: u32,
-}
-
-impl Segment {
-    pub(crate) const FRESH: Segment = Segment {
-        state: State::Free,
-        class: 0,
-        used: 0,
-        weak: false,
-        reads: 0,
-        trims: false,
-        is_unasked: false,
-        erases: 0,
-        opened: 0,
-        sealed: 0,
-        changed: 0,
-        valid: 0,
-    };
-
-    /// True if blocks live in it, or it holds news that no checkpoint knows.
-    pub(crate) fn is_needed(&self) -> bool {
-        self.valid > 0 || self.trims
-    }
-
-    /// True if it waits to be emptied.
-    fn is_weak(&self) -> bool {
-        self.weak && self.state == State::Sealed
-    }
-
-    /// The policies' view of it.
-    pub(crate) fn view(&self, capacity: u32, now: u32) -> SegmentView {
-        SegmentView {
-            valid: self.valid,
-            capacity,
-            created: now.wrapping_sub(self.opened),
-            written: now.wrapping_sub(self.sealed),
-            invalidated: now.wrapping_sub(self.changed),
-            erases: self.erases,
-            class: Class(self.class),
-        }
-    }
-}
+use crate::packed::Packing;
+pub(crate) use crate::segment::{Segment, State};
+use crate::shape::Shape;
 
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
-    lines: Vec<Segment>,
+    /// The lines, packed one behind the other.
+    lines: Vec<u8>,
+    packing: Packing,
+    /// The lines that cannot be packed: of worn out chips, damaged checkpoints, and starts that did not count off yet.
+    apart: BTreeMap<u32, Segment>,
+    blocks: u32,
     /// Segments that are neither bad nor an anchor's.
     usable: u32,
     /// Segments that turned out bad since the disk was made.
@@ -132,10 +29,14 @@ pub(crate) struct Segments {
 
 impl Segments {
     /// All free, never erased.
-    pub(crate) fn new(count: u32) -> Segments {
+    pub(crate) fn new(shape: &Shape) -> Segments {
+        let packing = Packing::of(shape);
         Segments {
-            lines: vec![Segment::FRESH; count as usize],
-            usable: count,
+            lines: vec![0; shape.blocks as usize * packing.bytes()],
+            packing,
+            apart: BTreeMap::new(),
+            blocks: shape.blocks,
+            usable: shape.blocks,
             failures: 0,
             weak: 0,
             #[cfg(test)]
@@ -143,18 +44,53 @@ impl Segments {
         }
     }
 
+    /// Forgets all, as in a new table.
+    pub(crate) fn clear(&mut self) {
+        self.lines.fill(0);
+        self.apart.clear();
+        (self.usable, self.failures, self.weak) = (self.blocks, 0, 0);
+    }
+
     pub(crate) fn get(&self, block: u32) -> Segment {
-        debug_assert!((block as usize) < self.lines.len());
-        self.lines.get(block as usize).copied().unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
+        debug_assert!(block < self.blocks, "segment {block} of {}", self.blocks);
+        self.find(block).unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
+    }
+
+    /// The bytes of a line.
+    fn place(&self, block: u32) -> Range<usize> {
+        let each = self.packing.bytes();
+        block as usize * each..(block as usize + 1) * each
+    }
+
+    fn find(&self, block: u32) -> Option<Segment> {
+        let packed = self.lines.get(self.place(block))?;
+        let mut bytes = [0; size_of::<u128>()];
+        bytes.get_mut(..packed.len())?.copy_from_slice(packed);
+        self.packing.unpack(u128::from_le_bytes(bytes)).or_else(|| self.apart.get(&block).copied())
+    }
+
+    fn put(&mut self, block: u32, segment: Segment) {
+        let word = self.packing.pack(&segment).unwrap_or_else(|| {
+            self.apart.insert(block, segment);
+            Packing::APART
+        });
+        if word != Packing::APART && !self.apart.is_empty() {
+            self.apart.remove(&block);
+        }
+        let place = self.place(block);
+        if let Some(packed) = self.lines.get_mut(place) {
+            packed.iter_mut().zip(word.to_le_bytes()).for_each(|(byte, new)| *byte = new);
+        }
     }
 
     /// Changes a line.
     pub(crate) fn change(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
-        debug_assert!((block as usize) < self.lines.len());
-        if let Some(segment) = self.lines.get_mut(block as usize) {
+        debug_assert!(block < self.blocks, "segment {block} of {}", self.blocks);
+        if let Some(mut segment) = self.find(block) {
             let (was_bad, was_usable) = (segment.state == State::Bad, segment.state.is_usable());
             let was_weak = segment.is_weak();
-            change(segment);
+            change(&mut segment);
+            self.put(block, segment);
             let is_news = !was_bad && segment.state == State::Bad;
             self.failures = self.failures.saturating_add(u32::from(is_news));
             self.weak = self.weak + u32::from(segment.is_weak()) - u32::from(was_weak);
@@ -191,7 +127,7 @@ impl Segments {
 
     /// Free segments, without those that wait for a checkpoint. Cost: a look at every line.
     pub(crate) fn free(&self) -> usize {
-        self.lines.iter().filter(|segment| segment.state == State::Free && !segment.trims).count()
+        self.iter().filter(|(_, segment)| segment.state == State::Free && !segment.trims).count()
     }
 
     /// The sealed segments with the fewest live blocks, `count` at the most. Cost: a look at every line.
@@ -208,10 +144,10 @@ impl Segments {
     }
 
     /// Each segment with its number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Segment)> {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);
-        (0..).zip(&self.lines)
+        (0..self.blocks).map(|block| (block, self.get(block)))
     }
 
     /// Walks over all lines so far.
@@ -227,18 +163,41 @@ impl Segments {
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<Segment>()
+        self.lines.capacity() + self.apart.len() * size_of::<(u32, Segment)>()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use pumice_media::ChipSpec;
+
     use super::*;
+
+    /// A chip of 20 segments.
+    fn shape() -> Shape {
+        Shape::of(&ChipSpec::parse_geometry("2048+64:64:20").unwrap().geometry(), 4096, 0).unwrap()
+    }
+
+    #[test]
+    fn lines_that_cannot_be_packed_are_kept_as_they_are() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let mut segments = Segments::new(&shape());
+        let mut lines = [Segment::FRESH; 20];
+        for _ in 0..4000 {
+            let (block, valid, erases) = (rng.u32(..20), rng.u32(..) >> rng.u32(..32), rng.u32(..1 << 21));
+            let change = |segment: &mut Segment| (segment.valid, segment.erases) = (valid, erases);
+            segments.change(block, change);
+            change(&mut lines[block as usize]);
+            assert!(segments.iter().map(|(_, segment)| segment).eq(lines));
+        }
+        (0..20).for_each(|block| segments.change(block, |segment| (segment.valid, segment.erases) = (1, 1)));
+        assert!(segments.apart.is_empty());
+    }
 
     #[test]
     fn usable_segments_are_counted_as_they_change() {
         let mut rng = fastrand::Rng::with_seed(3);
-        let mut segments = Segments::new(20);
+        let mut segments = Segments::new(&shape());
         for _ in 0..400 {
             let state = State::from_byte(rng.u8(..7)).unwrap();
             segments.change(rng.u32(..20), |segment| segment.state = state);

@@ -7,6 +7,7 @@ use alloc::{boxed::Box, collections::BTreeSet, collections::VecDeque};
 use pumice_cleaning::{Class, Relocation, SegmentView, Wear};
 
 use crate::layout::count32;
+use crate::segments::Segments;
 
 /// Free segments that the rule chooses from at the most.
 pub(crate) const OFFERED: usize = 32;
@@ -16,8 +17,8 @@ pub(crate) struct Supply {
     rule: Box<dyn Wear + Send>,
     /// Segments offered to the rule.
     offered: BTreeSet<u32>,
-    /// The others with their erases, in the order in which they became free.
-    later: VecDeque<(u32, u32)>,
+    /// The others, in the order in which they became free.
+    later: VecDeque<u32>,
 }
 
 impl Supply {
@@ -25,28 +26,28 @@ impl Supply {
         Supply { rule, offered: BTreeSet::new(), later: VecDeque::new() }
     }
 
-    /// Adds a free segment; it will have been erased so often.
-    pub(crate) fn freed(&mut self, block: u32, erases: u32) {
-        self.later.push_back((block, erases));
+    /// Adds a free segment.
+    pub(crate) fn freed(&mut self, block: u32, segments: &Segments) {
+        self.later.push_back(block);
         if self.later.len() == 1 {
-            self.offer();
+            self.offer(segments);
         }
     }
 
-    /// Lets the rule choose from as many as it may.
-    pub(crate) fn offer(&mut self) {
+    /// Lets the rule choose from as many as it may. They are erased when they are opened, and count as erased now.
+    pub(crate) fn offer(&mut self, segments: &Segments) {
         while self.offered.len() < OFFERED
-            && let Some((block, erases)) = self.later.pop_front()
+            && let Some(block) = self.later.pop_front()
         {
             self.offered.insert(block);
-            self.rule.freed(block, erases);
+            self.rule.freed(block, segments.get(block).erases.saturating_add(1));
         }
     }
 
     /// Takes a free segment out.
-    pub(crate) fn allocate(&mut self, class: Class) -> Option<u32> {
+    pub(crate) fn allocate(&mut self, class: Class, segments: &Segments) -> Option<u32> {
         if self.offered.is_empty() {
-            self.offer();
+            self.offer(segments);
         }
         let block = self.rule.allocate(class)?;
         self.offered.remove(&block);
@@ -89,17 +90,21 @@ impl Supply {
 #[cfg(test)]
 mod tests {
     use pumice_cleaning::wear::Fifo;
+    use pumice_media::ChipSpec;
 
     use super::*;
+    use crate::shape::Shape;
 
     #[test]
     fn some_are_offered_and_all_are_taken_in_turn() {
         let mut supply = Supply::new(Box::new(Fifo::default()));
-        (0..100).for_each(|block| supply.freed(block, 1));
+        let geometry = ChipSpec::parse_geometry("2048+64:64:100").unwrap().geometry();
+        let segments = Segments::new(&Shape::of(&geometry, 4096, 0).unwrap());
+        (0..100).for_each(|block| supply.freed(block, &segments));
         assert_eq!((supply.free(), supply.offered().count()), (100, OFFERED));
         for block in 0..100 {
-            assert_eq!(supply.allocate(Class(0)), Some(block));
-            supply.freed(block, 2);
+            assert_eq!(supply.allocate(Class(0), &segments), Some(block));
+            supply.freed(block, &segments);
         }
         assert_eq!(supply.free(), 100);
     }

@@ -550,7 +550,7 @@ mod tests {
         let disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
         let is_sealed = |segment: &Segment| segment.state == State::Sealed && segment.valid > 0;
         let sealed = disk.log.segments.iter().find(|(_, segment)| is_sealed(segment));
-        let (block, segment) = sealed.map(|(block, segment)| (block, *segment)).unwrap();
+        let (block, segment) = sealed.unwrap();
         let (mut chip, shape, used) = (chip_of(&disk), disk.log.shape, u32::from(segment.used));
         for index in [0, used - 2, used - 1] {
             let page = shape.page(Place { block, index });

@@ -28,12 +28,12 @@ use crate::{
 ///
 /// Up to 2048 segments all are compared, by prices that are renewed when a page dies and 256 times in a turnover. Of
 /// more, 512 spread evenly from a place that moves on are priced for each choice. Of equal ones the older wins. 16
-/// bytes a segment and 4 a page of a segment; fewer than 2^28 pages a segment. A choice reads 4 bytes for each segment
-/// compared.
+/// bytes a segment, 12 of more than 2048, and 4 a page of a segment; fewer than 2^28 pages a segment. A choice reads 4
+/// bytes for each segment compared, or 12.
 #[derive(Debug)]
 pub struct DecliningCost {
     segments: Vec<Sealed>,
-    /// Their prices; infinite where there is nothing to reclaim or the segment is not in.
+    /// Their prices, if all are compared; infinite where there is nothing to reclaim or the segment is not in.
     prices: Vec<f32>,
     /// u / (1 - u + u ln u) for each valid count.
     index: Vec<f32>,
@@ -112,7 +112,7 @@ impl DecliningCost {
         let cell = Cell { rate: 1.0 / pages.max(1) as f32, ..Cell::default() };
         Self {
             segments: vec![out; segments as usize],
-            prices: vec![f32::INFINITY; segments as usize],
+            prices: vec![f32::INFINITY; if segments as usize <= ALL { segments as usize } else { 0 }],
             index: (0..=capacity).map(|valid| index(valid, capacity)).collect(),
             hazard: vec![[cell; AGES]; usize::from(MAX_CLASSES)],
             lulls: [Cell { rate: 1.0, ..Cell::default() }; AGES],
@@ -209,13 +209,16 @@ impl DecliningCost {
 
     #[inline]
     fn put(&mut self, at: usize, segment: Sealed, now: u32) {
-        let price = self.price(segment, now);
-        if let (Some(slot), Some(priced)) = (self.segments.get_mut(at), self.prices.get_mut(at)) {
-            (*slot, *priced) = (segment, price);
+        if let Some(slot) = self.segments.get_mut(at) {
+            *slot = segment;
+        }
+        if at < self.prices.len() {
+            let price = self.price(segment, now);
+            self.prices.iter_mut().skip(at).take(1).for_each(|priced| *priced = price);
         }
     }
 
-    /// Prices the compared segments anew.
+    /// Prices all segments anew, if all are compared.
     fn renew(&mut self, now: u32) {
         let mut prices = mem::take(&mut self.prices);
         for run in self.window() {
@@ -230,6 +233,9 @@ impl DecliningCost {
     }
 
     fn best(&self, now: u32) -> Option<usize> {
+        if self.prices.is_empty() {
+            return self.best_of_some(now);
+        }
         let mut best = (f32::MAX, 0, None);
         for run in self.window() {
             let (Some(prices), Some(segments)) =
@@ -245,6 +251,21 @@ impl DecliningCost {
                 if price < best.0 || (price <= best.0 && age > best.1) {
                     best = (price, age, Some(at));
                 }
+            }
+        }
+        best.2
+    }
+
+    /// The best of those compared, of which no prices are kept.
+    fn best_of_some(&self, now: u32) -> Option<usize> {
+        let mut best = (f32::MAX, 0, None);
+        for at in self.window().flatten() {
+            let Some(segment) = self.segments.get(at).copied().filter(|segment| segment.is_in()) else {
+                continue;
+            };
+            let (price, age) = (self.price(segment, now), now.wrapping_sub(segment.created));
+            if price < best.0 || (price <= best.0 && age > best.1) {
+                best = (price, age, Some(at));
             }
         }
         best.2
@@ -315,7 +336,7 @@ impl Selector for DecliningCost {
         if now.wrapping_sub(self.measured) >= self.turnover >> 6 {
             self.measure(now);
         }
-        if is_due || self.segments.len() > ALL || self.regime.is_temporal() {
+        if is_due || self.regime.is_temporal() {
             self.renew(now);
         }
         let id = self.best(now).or_else(|| self.any())?;
