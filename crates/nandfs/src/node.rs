@@ -430,7 +430,9 @@ fn children_bytes(children: &[u32]) -> usize {
 fn put_children(children: &[u32], out: &mut Vec<u8>) {
     let children = used(children);
     out.put_u16(len16(children.len()));
-    children.iter().for_each(|nid| out.put_u32(*nid));
+    for nid in children {
+        out.put_u32(*nid);
+    }
 }
 
 fn take_children(reader: &mut Reader<'_>, limit: usize) -> Option<Vec<u32>> {

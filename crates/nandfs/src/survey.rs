@@ -143,6 +143,9 @@ impl Surveyor<'_, '_> {
         }
         for (place, (spare, header)) in headers.into_iter().enumerate() {
             let header = self.by_parity(spare.block, header, fence.seq)?;
+            if matches!(header, Header::Known(kind, _) if kind != COPIES) {
+                self.pages.holds_none(spare.block);
+            }
             let last = window.last;
             let is_root = matches!(header, Header::Known(CHECKPOINT, _)) && place >= own;
             self.survey_block((spare, header), survey, window)?;

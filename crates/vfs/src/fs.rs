@@ -371,9 +371,9 @@ pub fn check_name(name: &[u8]) -> Result<()> {
     if name.len() > 255 {
         return Err(Errno::NameTooLong.into());
     }
-    // Without an early end it takes sixteen bytes at a time; each name in a directory that is searched comes here.
-    let is_odd = name.iter().fold(false, |is_odd, byte| is_odd | (*byte == b'/') | (*byte == 0));
-    if name.is_empty() || name == b"." || name == b".." || is_odd {
+    // Counted, not sought: that takes sixteen bytes at a time, and each name in a directory that is searched comes here.
+    let odd = name.iter().filter(|byte| matches!(byte, 0 | b'/')).count();
+    if name.is_empty() || name == b"." || name == b".." || odd > 0 {
         return Err(Errno::Invalid.into());
     }
     Ok(())

@@ -123,6 +123,11 @@ impl Pages<'_> {
         self.medium.set_copies(self.copies.kept.clone(), self.guarded().into_iter().chain(blocks));
     }
 
+    /// A block that may have held copies made before the mount holds none.
+    pub(crate) fn holds_none(&mut self, block: u32) {
+        self.copies.kept.retain(|kept| *kept != block);
+    }
+
     /// Blocks that copies made before the mount are kept for.
     pub(crate) fn guarded(&self) -> Vec<u32> {
         self.copies.guarded.iter().copied().collect()

@@ -5,12 +5,8 @@
 use alloc::{boxed::Box, vec, vec::Vec};
 use std::println;
 
-use super::{Adaptive, Class, Cleaned, Old, Placement, State};
+use super::{Adaptive, Class, Cleaned, Old, Placement, State, zipf::Zipf};
 use crate::{Params, Sim, select::DecliningCost, wear::Fifo};
-
-#[path = "../../../tests/it/common/zipf.rs"]
-mod zipf;
-use zipf::Zipf;
 
 const SEEDS: u64 = 4;
 /// Groups of ranks, half an octave wide.

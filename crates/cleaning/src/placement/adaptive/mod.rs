@@ -11,7 +11,13 @@
 mod bound;
 mod partition;
 mod rates;
+mod sample;
+#[cfg(test)]
+mod sampled;
 mod state;
+#[cfg(test)]
+#[path = "../../../tests/it/common/zipf.rs"]
+mod zipf;
 
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +25,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::{Class, Cleaned, Old, Placement};
 use partition::{BINS, Bin, Division, Partition};
 use rates::Rates;
+use sample::Sample;
 use state::{Octaves, State, Tempo};
 
 /// The default placement's message to the default selector: whether pages die independently of each other.
@@ -62,10 +69,18 @@ impl Regime {
 /// TOS 2014) and of Stoica and Ailamaki (VLDB 2013) for FIFO groups. The price of room that all groups share is
 /// Lagrange's.
 ///
-/// Memory: 1 byte a page; 6 KiB whatever the size. Time: some 10 ns a write, 30 us for each division.
+/// Of more than 2^20 pages the histories of so many at the most are kept, each for a region of 2, 4, 8 ... neighbours.
+/// One page of the region, drawn by lot, is watched; the others have its history, and the rates are those of a smaller
+/// store in slower time. Pages rewritten in order share a head as ever. Where neighbours differ, watched pages are hotter
+/// than the regions that are written to. Then the others go by the age of their last copy alone. Write amplification
+/// is within 6 % of that with all histories where heat lies in regions, and 15 % above where it is scattered.
+///
+/// Memory: 1 byte a page, 1 MiB at the most; 6 KiB whatever the size. Time: some 10 ns a write, 30 us for each division.
 #[derive(Debug)]
 pub struct Adaptive {
+    /// The histories of pages or, in a large store, of regions.
     pages: Vec<u8>,
+    sample: Sample,
     scale: Octaves,
     rates: Rates,
     partition: Partition,
@@ -125,6 +140,8 @@ struct Watch {
     changes: f32,
 }
 
+/// The most histories.
+const MOST: u32 = 1 << 20;
 /// Pages die together if copies are below this part of the expected number.
 const TOGETHER: f32 = 0.45;
 /// Copies above this part show that they do not: of independent pages 0.72 to 0.85 are made, for victims are chosen
@@ -139,13 +156,21 @@ impl Adaptive {
     /// A placement for the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and the regime for its
     /// selector.
     pub fn new(segments: u32, capacity: u32, pages: u32) -> (Self, Regime) {
-        let room = segments as f32 * capacity as f32;
+        Self::with_most(segments, capacity, pages, MOST)
+    }
+
+    /// The same with at most so many histories.
+    fn with_most(segments: u32, capacity: u32, pages: u32, most: u32) -> (Self, Regime) {
+        let sample = Sample::new(pages, most);
+        let segment = capacity as f32 / sample.each() as f32;
+        let pages = sample.regions(pages);
         let regime = Regime::default();
         let placement = Self {
             pages: vec![State::NEW.0; pages as usize],
+            sample,
             scale: Octaves::new(pages),
             rates: Rates::new(),
-            partition: Partition::new(room, capacity as f32),
+            partition: Partition::new(segments as f32 * segment, segment),
             division: Division { group: [0; BINS], groups: 1, copies: 0.0 },
             class: [0; 256],
             clock: Clock { turnover: pages.max(1), last: 0, rewrites: 0 },
@@ -169,6 +194,7 @@ impl Adaptive {
 
     /// Measures, divides and judges.
     fn divide(&mut self, now: u32) {
+        self.sample.judge();
         let live = self.rates.live().max(1) as f32;
         let keep = self.clock.keep(now);
         self.clock.last = now;
@@ -212,39 +238,56 @@ impl Placement for Adaptive {
     }
 
     fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class {
+        let (now, (region, is_watched)) = (self.sample.time(now), self.sample.region(page));
         if self.clock.is_due(now) {
             self.divide(now);
         }
-        let state = self.state(page);
+        let state = self.state(region);
         let Some(lain) = old else {
-            self.rates.born(state, now);
+            if is_watched {
+                self.rates.born(state, now);
+            }
             return self.class(state);
         };
-        self.seen();
-        self.rates.died(state);
-        let rewrite = self.rewrite(page, state, lain.age);
-        self.rates.moved(state, rewrite.after, now);
-        self.put(page, rewrite.after);
+        let lay = self.sample.scaled(lain.age);
+        if is_watched {
+            self.seen();
+            self.rates.died(state);
+        }
+        let rewrite = self.rewrite(page, is_watched, state, lay);
+        if is_watched {
+            self.rates.moved(state, rewrite.after, now);
+            self.put(region, rewrite.after);
+        }
         self.last = rewrite;
         rewrite.class
     }
 
     fn cleaner_copy(&mut self, now: u32, page: u32, from: &Cleaned) -> Class {
-        let state = self.state(page);
-        let next = state.survived(from.segment.created, self.scale);
-        self.rates.moved(state, next, now);
-        self.put(page, next);
-        if self.watch.writes > 0.0 {
-            self.watch.copies += 1.0;
+        let (now, (region, is_watched)) = (self.sample.time(now), self.sample.region(page));
+        let (state, lay) = (self.state(region), self.sample.scaled(from.segment.created));
+        if !is_watched && !self.sample.tells() {
+            return self.class(State::unknown(lay, self.scale).survived(lay, self.scale));
+        }
+        let next = state.survived(lay, self.scale);
+        if is_watched {
+            self.rates.moved(state, next, now);
+            self.put(region, next);
+            if self.watch.writes > 0.0 {
+                self.watch.copies += 1.0;
+            }
         }
         self.class(next)
     }
 
     fn trimmed(&mut self, now: u32, page: u32, _old: Old) {
-        let state = self.state(page);
-        self.rates.died(state);
-        self.rates.gone(state, now);
-        self.put(page, State::NEW);
+        let (now, (region, is_watched)) = (self.sample.time(now), self.sample.region(page));
+        if is_watched {
+            let state = self.state(region);
+            self.rates.died(state);
+            self.rates.gone(state, now);
+            self.put(region, State::NEW);
+        }
     }
 }
 
@@ -258,14 +301,20 @@ impl Adaptive {
     /// Files are written in order. A page that follows the last one, and has the same history up to a rounding, goes
     /// with it: pages that die together must not be torn apart.
     #[inline]
-    fn rewrite(&mut self, page: u32, before: State, lay: u32) -> Rewrite {
+    fn rewrite(&mut self, page: u32, is_watched: bool, before: State, lay: u32) -> Rewrite {
         let last = self.last;
-        let follows = last.page.checked_add(1) == Some(page) && before == last.before;
+        let is_alike = before == last.before || self.sample.are_together(last.page, page);
+        let follows = last.page.checked_add(1) == Some(page) && is_alike;
         if follows && lay.abs_diff(last.lay) <= last.lay / 4 && last.class.0 < self.division.groups {
             return Rewrite { page, lay, ..last };
         }
+        self.sample.note(is_watched, before);
+        if !is_watched && !self.sample.tells() {
+            let after = State::unknown(lay, self.scale);
+            return Rewrite { page, before, lay, after, class: self.class(after) };
+        }
         let (after, shows) = before.rewritten(lay, self.tempo, self.scale);
-        if self.watch.writes > 0.0 {
+        if is_watched && self.watch.writes > 0.0 {
             self.watch.alone += 1.0;
             self.watch.changes += f32::from(u8::from(shows));
         }

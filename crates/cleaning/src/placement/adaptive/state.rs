@@ -42,11 +42,16 @@ impl State {
     /// The interval of a page never rewritten.
     const NEVER: u8 = LONGEST + 1;
 
+    /// A page of which nothing is known but that its copy lay for so long.
+    pub(super) fn unknown(lay: u32, scale: Octaves) -> Self {
+        Self::of(level(scale.exact(lay)).min(LONGEST), 0)
+    }
+
     fn of(interval: u8, low: u8) -> Self {
         Self(interval << 4 | low)
     }
 
-    fn interval(self) -> u8 {
+    pub(super) fn interval(self) -> u8 {
         self.0 >> 4
     }
 
