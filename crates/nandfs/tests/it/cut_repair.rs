@@ -259,8 +259,8 @@ fn a_repair_needs_no_block_table() {
     repairs(300_118);
 }
 
-/// The ids of two directories were given out again behind the checkpoint that a repair begins with, and the repair gives
-/// up their new nodes: the next one finds them newer than that, and one within the other.
+/// The ids of two directories were given out again behind the checkpoint that a repair begins with. The repair gives up
+/// their new nodes, which the next one finds, one within the other.
 #[test]
 fn a_repair_gives_up_directories_for_good() {
     repairs(7_700_602);

@@ -236,7 +236,9 @@ fn a_directory_that_was_taken_away_keeps_nothing() {
         fs.rmdir(outer, b"inner").unwrap();
         fs.rmdir(Ino::ROOT, b"outer").unwrap();
         let mut chip = fs.unmount().unwrap();
-        [Part::Anchors, Part::Records, Part::Tables].into_iter().for_each(|part| wipe(&mut chip, part));
+        for part in [Part::Anchors, Part::Records, Part::Tables] {
+            wipe(&mut chip, part);
+        }
         let (chip, found) = mended(chip, false);
         let names = list(&mount(chip, clock()), Ino::ROOT).unwrap();
         assert!(names.is_empty(), "{geometry}: {names:?}, {found:?}");
