@@ -20,7 +20,7 @@ use crate::layout::Kind;
 use crate::record::Record;
 use crate::replaying::Replayed;
 use crate::seek::{Sought, seek};
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::status::Mode;

@@ -12,7 +12,7 @@ use crate::head::Head;
 use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
 use crate::line::lines_of;
 use crate::record::Record;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::{Place, Shape};
 use crate::stream::part_bytes;

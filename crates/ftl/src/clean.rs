@@ -11,7 +11,7 @@ use crate::layout::Kind;
 use crate::log::Log;
 use crate::map::Map;
 use crate::moving::Move;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;

@@ -4,7 +4,7 @@
 use crate::error::{FtlError, Result};
 use crate::head::{HEADS, Head};
 use crate::layout::{Kind, TRIM_BLOCK};
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::tag::Entry;

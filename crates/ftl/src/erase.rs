@@ -8,7 +8,7 @@ use pumice_media::NandError;
 use crate::error::Result;
 use crate::log::Log;
 use crate::map::Map;
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::ANCHOR_BLOCKS;
 
 impl Log<'_> {

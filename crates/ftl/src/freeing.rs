@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::log::Log;
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::Addr;
 use crate::status::Mode;
 use crate::stream::{segments_at_most, segments_needed};

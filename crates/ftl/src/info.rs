@@ -7,7 +7,7 @@ use crate::error::Missing;
 use crate::layout::VERSION;
 use crate::log::Log;
 use crate::policy::PolicyNames;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::status::Mode;
 use crate::stream::map_segments;

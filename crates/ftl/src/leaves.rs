@@ -9,7 +9,7 @@ use crate::flash::Found;
 use crate::log::Log;
 use crate::map::Map;
 use crate::map_pages::{Group, GroupPlace};
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::{Addr, Place};
 use crate::stream::{GROUP, changes_most};
 

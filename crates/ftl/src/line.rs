@@ -10,7 +10,8 @@ use pumice_flashlog::READS_MOST;
 
 use crate::age::{age, rounded};
 use crate::error::FtlError;
-use crate::segments::{Segment, Segments, State};
+use crate::segment::{Segment, State};
+use crate::segments::Segments;
 
 /// Bytes of a line at the most.
 pub(crate) const LINE_MOST: usize = 20;

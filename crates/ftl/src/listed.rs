@@ -132,7 +132,7 @@ mod tests {
     use pumice_media::{BlockDevice, Lba};
 
     use super::*;
-    use crate::segments::State;
+    use crate::segment::State;
     use crate::server::Server;
     use crate::tag::Entry;
     use crate::testing::{chip_of, served, without_heads};

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gaps::{Doubted, Lost, Told};
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::replaying::{Replay, Replayed};
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::{Addr, Place};
 use crate::tag::Entry;
 use crate::tails;

@@ -13,7 +13,7 @@ use crate::error::{FtlError, Result};
 use crate::gaps::Doubted;
 use crate::log::Log;
 use crate::map_log::MapLog;
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::{Addr, Shape};
 use crate::status::Mode;
 use crate::stream::map_segments;

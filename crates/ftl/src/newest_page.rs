@@ -7,7 +7,7 @@ use crate::flash::Found;
 use crate::layout::{Kind, UNSURE_MOST};
 use crate::log::Log;
 use crate::replaying::{Replay, Trimmed};
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::{Addr, Place};
 use crate::survey::{Held, Surveyed, Surveyor};
 use crate::tag::Entry;

@@ -10,7 +10,7 @@ use pumice_flashlog::Fault;
 
 use crate::error::Result;
 use crate::log::Log;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place};
 use crate::status::Mode;

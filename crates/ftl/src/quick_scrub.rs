@@ -3,7 +3,7 @@
 
 use crate::error::{FtlError, Result};
 use crate::patrol::Scrubbed;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::ANCHOR_BLOCKS;
 

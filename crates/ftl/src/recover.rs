@@ -6,7 +6,7 @@ use crate::gaps::Gaps;
 use crate::head::Head;
 use crate::log::Log;
 use crate::replaying::{Replay, Replayed};
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::survey::{Known, Surveyed, Surveyor};
 use crate::trust::{Range, Sure};

@@ -14,7 +14,7 @@ use crate::error::{FtlError, Result};
 use crate::findings::{Finding, told};
 use crate::head::Head;
 use crate::replaying::Replayed;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::Addr;
 use crate::survey::Surveys;

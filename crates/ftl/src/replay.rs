@@ -7,7 +7,7 @@ use crate::error::{FtlError, Result};
 use crate::head::HEADS;
 use crate::record::Record;
 use crate::replaying::Replayed;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::Shape;
 use crate::trust::{Range, Sure, Trust};

@@ -10,7 +10,7 @@ use crate::layout::{Kind, TRIM_BLOCK, count32};
 use crate::log::Log;
 use crate::map::Map;
 use crate::newest::Newest;
-use crate::segments::State;
+use crate::segment::State;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::survey::{Held, Surveyed};

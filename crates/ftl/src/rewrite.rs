@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::error::{FtlError, Result};
 use crate::layout::count32;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::status::Mode;
 use crate::survey::Held;

@@ -11,7 +11,7 @@ use crate::head::{Head, MOVING};
 use crate::layout::RawRecord;
 use crate::listed::{RECORDED_MOST, Told};
 use crate::log::Log;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::shape::Shape;
 use crate::status::Mode;

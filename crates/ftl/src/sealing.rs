@@ -10,7 +10,7 @@ use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::listed::Told;
 use crate::log::Log;
-use crate::segments::State;
+use crate::segment::State;
 use crate::summary::Summary;
 use crate::tag::{Entry, Tag};
 

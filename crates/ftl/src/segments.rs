@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 use core::ops::Range;
 
 use crate::packed::Packing;
-pub(crate) use crate::segment::{Segment, State};
+use crate::segment::{Segment, State};
 use crate::shape::Shape;
 
 /// The table.

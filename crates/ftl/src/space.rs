@@ -34,7 +34,7 @@
 use crate::head::Head;
 use crate::layout::{RawHead, count32};
 use crate::line::lines_of;
-use crate::segments::State;
+use crate::segment::State;
 use crate::server::Server;
 use crate::stream::{
     batch_besides, batch_least, changes_of_segments, map_segments, segments_of, segments_with,

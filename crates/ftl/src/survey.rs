@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::gaps::{End, Gap, Gaps, Risk};
 use crate::layout::{Kind, NO_BLOCK, count32};
-use crate::segments::{Segment, State};
+use crate::segment::{Segment, State};
 use crate::shape::{Place, Shape};
 use crate::summary::{Contents, Summary};
 use crate::tag::{Entry, Tag};

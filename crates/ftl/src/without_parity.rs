@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::error::Result;
 use crate::head::Head;
 use crate::log::Log;
-use crate::segments::State;
+use crate::segment::State;
 
 impl Log<'_> {
     /// Marks segments to be emptied if a power cut may have prevented or corrupted their parity. `touched` has the

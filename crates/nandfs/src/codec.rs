@@ -65,6 +65,12 @@ impl Put for Vec<u8> {
     }
 }
 
+/// A list without the holes at its end, which the medium does not hold.
+pub(crate) fn trimmed<'a, T: PartialEq>(list: &'a [T], hole: &T) -> &'a [T] {
+    let used = list.iter().rposition(|it| it != hole).map_or(0, |last| last + 1);
+    list.get(..used).unwrap_or_default()
+}
+
 /// A length or count in memory as the medium's 32 bits; everything counted here is far below.
 pub(crate) fn len32(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)

@@ -287,7 +287,7 @@ impl Files {
     pub(crate) fn odd_pointers(&mut self, log: &mut Log<'_>, ino: u32, block: u32) -> Result<usize> {
         let params = self.params;
         let list = self.pointers(log, ino, block)?.map_or(&[][..], |(list, _)| list);
-        Ok(list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count())
+        Ok(crate::pointers::odd(list, &params))
     }
 
     /// The first block at or behind `from` that is not in a hole.

@@ -8,7 +8,7 @@ use alloc::{vec, vec::Vec};
 use pumice_vfs::{FileKind, Timestamp, check_name};
 
 use crate::addr::Addr;
-use crate::codec::{Put, Reader, len16};
+use crate::codec::{Put, Reader, len16, trimmed};
 use crate::error::Damage;
 use crate::pack::{self, Compression};
 use crate::params::Params;
@@ -27,11 +27,11 @@ const BODY_PACKED: u8 = 2;
 pub(crate) const XATTR_INLINE: usize = 192;
 /// The highest index nodes, and the highest class: four levels of the smallest nodes lead to 2^32 blocks.
 pub(crate) const HEIGHT_MAX: u8 = 4;
-/// Bytes of an inode besides name, attributes and body.
-const FIXED: usize = 102;
 /// Bytes of an inode, with the kind of its body, and of an index node, besides what differs in length.
 const INODE_HEAD: usize = 96;
 const INDEX_HEAD: usize = 6;
+/// Bytes beside an inline body, its length among them, that are never given to it.
+const FIXED: usize = INODE_HEAD + 6;
 
 /// Prints of births are up to this; 0 is none.
 pub(crate) const BORN_MAX: u8 = 31;
@@ -417,18 +417,12 @@ fn tag(tag: u8, params: &Params) -> u8 {
     tag + if params.packs { TAG_PACKS } else { 0 }
 }
 
-/// The children without the holes at the end.
-fn used(children: &[u32]) -> &[u32] {
-    let used = children.iter().rposition(|nid| *nid != 0).map_or(0, |last| last + 1);
-    children.get(..used).unwrap_or_default()
-}
-
 fn children_bytes(children: &[u32]) -> usize {
-    2 + 4 * used(children).len()
+    2 + 4 * trimmed(children, &0).len()
 }
 
 fn put_children(children: &[u32], out: &mut Vec<u8>) {
-    let children = used(children);
+    let children = trimmed(children, &0);
     out.put_u16(len16(children.len()));
     for nid in children {
         out.put_u32(*nid);

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::addr::Addr;
-use crate::codec::{Put, Reader, len16};
+use crate::codec::{Put, Reader, len16, trimmed};
 use crate::params::Params;
 
 /// The most chunks in a node that are not whole blocks; a writer pads further ones. Twice as many come about where the
@@ -63,9 +63,10 @@ fn from_slot(slot: u32, params: &Params) -> Addr {
     }
 }
 
-/// True if a pointer takes the long form.
-pub(crate) fn is_odd(addr: Addr, params: &Params) -> bool {
-    Slots::of(params).number(addr).is_none()
+/// The number of pointers that take the long form.
+pub(crate) fn odd(pointers: &[Addr], params: &Params) -> usize {
+    let slots = Slots::of(params);
+    pointers.iter().filter(|addr| slots.number(**addr).is_none()).count()
 }
 
 fn steps(slot: u32) -> u32 {
@@ -82,9 +83,9 @@ struct Form {
 
 impl Form {
     /// That of pointers without the holes at the end.
-    fn of(pointers: &[Addr], params: &Params) -> Form {
+    fn of(pointers: &[Addr], slots: &Slots) -> Form {
         let mut form = Form { used: pointers.len(), width: 0, runs: 0, odd: 0 };
-        let (slots, mut next, mut all) = (Slots::of(params), None, 0);
+        let (mut next, mut all) = (None, 0);
         for addr in pointers {
             let slot = slots.number(*addr);
             form.odd += usize::from(slot.is_none());
@@ -114,16 +115,10 @@ impl Form {
 const RUN: usize = 6;
 const ODD: usize = 10;
 
-/// The pointers without the holes at the end.
-fn used(pointers: &[Addr]) -> &[Addr] {
-    let used = pointers.iter().rposition(|addr| *addr != Addr::NONE).map_or(0, |last| last + 1);
-    pointers.get(..used).unwrap_or_default()
-}
-
 /// The bytes of the pointers on a volume without compression.
 pub(crate) fn bytes(pointers: &[Addr], params: &Params) -> usize {
     debug_assert!(!params.packs);
-    Form::of(used(pointers), params).bytes()
+    Form::of(trimmed(pointers, &Addr::NONE), &Slots::of(params)).bytes()
 }
 
 fn packed_bytes(count: usize, width: u32) -> usize {
@@ -239,15 +234,15 @@ const ADDRS_FIXED: usize = 1 + 2 + 4 + 3;
 
 /// Appends the pointers, without the holes at the end.
 pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
-    let pointers = used(pointers);
+    let pointers = trimmed(pointers, &Addr::NONE);
     let count = len16(pointers.len());
     if params.packs {
         out.put_u8(FORM_ADDRS);
         out.put_u16(count);
         return encode_addrs(pointers, out);
     }
-    let form = Form::of(pointers, params);
     let numbers = Slots::of(params);
+    let form = Form::of(pointers, &numbers);
     let mut slots = pointers.iter().map(|addr| numbers.number(*addr).unwrap_or(SLOT_NONE)).peekable();
     if form.is_runs() {
         out.put_u8(FORM_RUNS);
@@ -357,7 +352,7 @@ mod tests {
                     offset.is_multiple_of(block).then(|| 7 * params.slots + u32::from(offset / block));
                 assert_eq!(Slots::of(&params).number(addr), whole, "{block} at {offset}");
             }
-            assert!(is_odd(Addr { page: 7, offset: 0, len: block - 1 }, &params));
+            assert_eq!(odd(&[Addr { page: 7, offset: 0, len: block - 1 }], &params), 1);
         }
     }
 

@@ -61,7 +61,6 @@ fn bits_that_were_put_right_are_counted() {
     }
 }
 
-/// A look at a tag costs the spare area where it lies there, otherwise the page.
 /// A program that was cut late may be complete and not be read at first. What one mount passes over, and the next one
 /// finds, was never agreed.
 #[test]
@@ -76,6 +75,7 @@ fn what_cannot_be_read_at_first_is_looked_at_again() {
     assert!(medium.take_tired().is_some());
 }
 
+/// A look at a tag costs the spare area where it lies there, otherwise the page.
 #[test]
 fn looks_and_reads_take_the_chips_time() {
     let spec = ChipSpec::named("rcffs-128m").unwrap();

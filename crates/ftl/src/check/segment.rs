@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::check::evidence::{Evidence, agree};
 use crate::error::Result;
 use crate::layout::count32;
-use crate::segments::{Segment, State};
+use crate::segment::{Segment, State};
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;

@@ -8,7 +8,7 @@ use super::Check;
 use super::known::{Place, What};
 use crate::addr::Addr;
 use crate::node::{IndexBody, Inode, Map, Node};
-use crate::pointers::{MAX_ODD, is_odd};
+use crate::pointers::{self, MAX_ODD};
 
 /// The sums of a walk over a block map.
 pub(super) struct Tally {
@@ -100,7 +100,7 @@ impl Check<'_, '_> {
     }
 
     fn pointers(&mut self, nid: u32, start: u64, list: &[Addr], tally: &mut Tally) {
-        let odd = list.iter().filter(|addr| is_odd(**addr, &self.params)).count();
+        let odd = pointers::odd(list, &self.params);
         if odd > MAX_ODD && !self.params.packs {
             self.found
                 .add("map-odd", format!("node {nid} has {odd} pointers in long form, at most {MAX_ODD}"));
