@@ -28,7 +28,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Blocks that have all of their parity, but for these.
+    /// Blocks that have all of their parity, but for these, and for the second of two that end with the same page: a copy
+    /// stands in place of parity.
     pub fn protected(self, chip: &mut SimChip, but: &[BlockId]) -> Vec<BlockId> {
         let geometry = chip.geometry();
         let pages = geometry.pages_per_block / self.gang * self.gang;
@@ -37,7 +38,17 @@ impl Layout {
         let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !but.contains(block));
         let mut has_parity =
             |block: &BlockId| (pages - self.parity * self.gang..pages).all(|at| is_written(*block, at));
-        blocks.filter(|block| has_parity(block)).collect()
+        let mut blocks: Vec<BlockId> = blocks.filter(|block| has_parity(block)).collect();
+        let mut ends = BTreeSet::new();
+        blocks.retain(|block| {
+            let (mut data, mut spare) =
+                (vec![0; geometry.page_bytes as usize], vec![0; geometry.free_spare_bytes as usize]);
+            let read = chip.read(geometry.page(*block, pages - 1), &mut data, &mut spare);
+            // The end of a page may tell its place.
+            data.truncate(data.len() / 2);
+            read.is_err() || ends.insert(data)
+        });
+        blocks
     }
 
     /// Hurts each of these blocks, whatever was wrong before; `below` draws a number below its argument.

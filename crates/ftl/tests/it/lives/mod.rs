@@ -299,6 +299,11 @@ impl Life {
         }
     }
 
+    /// True if segments grow bad at present.
+    fn is_wearing(&self) -> bool {
+        self.shared.0.lock().unwrap().faults_mut().program_fail_rate.is_some()
+    }
+
     /// One session, from start to end, or to where the power goes. False if the disk's life is over, as it said.
     fn session(&mut self) -> bool {
         self.wait();
@@ -357,6 +362,8 @@ impl Life {
                 self.was_cut = is_over;
             }
             Err(error) => {
+                // A segment that fails now may be the last that could be spared.
+                let is_over = is_over || error == FtlError::WornOut && self.is_wearing();
                 assert!(!self.shared.is_powered() || is_over, "close: {error}");
                 self.was_cut = true;
             }
