@@ -84,7 +84,7 @@ impl WearRule {
 }
 
 impl PlacementRule {
-    /// True for one that keeps something for each page, from one to some twenty bytes.
+    /// True for one that keeps something for each page, however many there are: from one to some twenty bytes.
     pub fn keeps_pages(&self) -> bool {
         self.wrapper().is_some() || !placements::WITHOUT_PAGES.contains(&self.entry().name)
     }

@@ -11,8 +11,8 @@ use crate::{
 /// The name of the oracle, which is given all future writes.
 pub(super) const ORACLE: &str = "oracle";
 
-/// The names of those that keep nothing for each page.
-pub(super) const WITHOUT_PAGES: &[&str] = &["m1", "m4", "static", "chain", "sepbit"];
+/// The names of those that keep nothing for each page, or for a bounded number of them.
+pub(super) const WITHOUT_PAGES: &[&str] = &["adaptive", "m1", "m4", "static", "chain", "sepbit"];
 
 const MOST: u32 = MAX_CLASSES as u32;
 
