@@ -9,7 +9,7 @@ mod reading;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
-use pumice_flashlog::{DOUBTED, Medium};
+use pumice_flashlog::{DOUBTED, Medium, Peek};
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
@@ -409,16 +409,19 @@ impl Pages<'_> {
         window
     }
 
-    /// Has the blocks that roots take next erased again before use: a cut may have touched them. Bad ones do not count: a
-    /// mount that was cut passed them over.
+    /// Has the blocks that roots take next erased again before use: a cut may have touched them, and as many behind one that
+    /// was written to, for its programs may have failed. Bad ones do not count: a mount that was cut passed them over.
     pub(crate) fn doubt(&mut self) -> Result<()> {
         let mut left = DOUBTED;
-        for spare in self.window.iter_mut().rev() {
-            if left == 0 {
-                break;
+        for (taken, at) in (0..self.window.len()).rev().enumerate() {
+            let Some(Spare { block, erased }) = self.window.get_mut(at).filter(|_| left > 0) else { break };
+            let (block, seems_erased) = (*block, core::mem::take(erased));
+            let is_known = taken >= DOUBTED && !seems_erased;
+            if !is_known && self.peek(self.params.page(block, 0))? != Peek::Erased {
+                left = DOUBTED;
+            } else {
+                left -= usize::from(!self.medium.is_bad(block).map_err(device)?);
             }
-            spare.erased = false;
-            left -= usize::from(!self.medium.is_bad(spare.block).map_err(device)?);
         }
         Ok(())
     }
