@@ -417,7 +417,8 @@ impl Pages<'_> {
             let Some(Spare { block, erased }) = self.window.get_mut(at).filter(|_| left > 0) else { break };
             let (block, seems_erased) = (*block, core::mem::take(erased));
             let is_known = taken >= DOUBTED && !seems_erased;
-            if !is_known && self.peek(self.params.page(block, 0))? != Peek::Erased {
+            let first = self.params.page(block, 0);
+            if !is_known && self.medium.peek(first).map_err(device)? != Peek::Erased {
                 left = DOUBTED;
             } else {
                 left -= usize::from(!self.medium.is_bad(block).map_err(device)?);
