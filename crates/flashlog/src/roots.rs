@@ -19,7 +19,7 @@ use crate::shape::{Shape, TagPlace};
 /// The kind of pages that hold records of checkpoints; owners have other kinds.
 pub const CHECKPOINT: u8 = 14;
 
-/// Blocks that a cut write of a record may have taken before an anchor named them.
+/// Blocks that a cut write of a record may have taken before an anchor named them, unless programs failed in them.
 pub const DOUBTED: usize = 2 * COPIES;
 
 /// Erased blocks for records.
@@ -250,7 +250,7 @@ impl Roots {
     }
 
     /// Finds the places of the next root writes, before the first one after a mount. True if a cut write may have
-    /// touched the blocks taken next, [`DOUBTED`] at the most: they must be erased again.
+    /// touched the blocks taken next, [`DOUBTED`] and as many behind each that was written to: they must be erased again.
     pub fn find_ends(&mut self, medium: &mut Medium<'_>) -> Result<bool> {
         let mut medium = medium.shaped(self.records);
         let shape = *medium.shape();

@@ -413,15 +413,17 @@ impl Pages<'_> {
     /// was written to, for its programs may have failed. Bad ones do not count: a mount that was cut passed them over.
     pub(crate) fn doubt(&mut self) -> Result<()> {
         let mut left = DOUBTED;
-        for (taken, at) in (0..self.window.len()).rev().enumerate() {
-            let Some(Spare { block, erased }) = self.window.get_mut(at).filter(|_| left > 0) else { break };
-            let (block, seems_erased) = (*block, core::mem::take(erased));
-            let is_known = taken >= DOUBTED && !seems_erased;
-            let first = self.params.page(block, 0);
-            if !is_known && self.medium.peek(first).map_err(device)? != Peek::Erased {
+        for (taken, spare) in self.window.iter_mut().rev().enumerate() {
+            if left == 0 {
+                break;
+            }
+            // Behind the first ones, those that need an erase anyway tell nothing.
+            let tells = core::mem::take(&mut spare.erased) || taken < DOUBTED;
+            let first = self.params.page(spare.block, 0);
+            if tells && self.medium.peek(first).map_err(device)? != Peek::Erased {
                 left = DOUBTED;
             } else {
-                left -= usize::from(!self.medium.is_bad(block).map_err(device)?);
+                left -= usize::from(!self.medium.is_bad(spare.block).map_err(device)?);
             }
         }
         Ok(())

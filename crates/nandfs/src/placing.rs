@@ -367,6 +367,9 @@ mod tests {
         let keeps = |placement| PolicyNames::named("greedy", placement, "none").unwrap().check(&large, None);
         assert!(keeps("m6").unwrap_err().to_string().contains("for each block of a file"));
         assert!(keeps("sepbit:6").is_ok() && keeps("adaptive").is_ok());
+        let adaptive = PolicyNames::named("greedy", "adaptive", "none").unwrap();
+        let mut placer = Placer::new(&adaptive, &large, &PolicyNames::store(&large));
+        assert!(placer.user_write(1, (5, 1 << 30), None) < HEADS_MOST.into());
         assert!(keeps("read-only:sepbit:5").unwrap_err().to_string().contains("for each block of a file"));
     }
 }
